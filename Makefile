@@ -1,0 +1,42 @@
+# Each target sets up what it needs: `make run` and `make test` work on a fresh clone with Python 3.11 or newer.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: help run test check fast fmt lint types clean
+
+help: ## list the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+run: $(READY) ## train both operators on the embedded digits and print what they reach
+	$(BIN)/python examples/digits.py
+
+test: $(READY) ## everything that CI runs: tests, doctests, mutants, style and types
+	$(BIN)/python -m pytest
+
+check: lint types ## format, lint, types, then all the tests
+	$(BIN)/python -m pytest -m "not style"
+
+fast: $(READY) ## the tests that take seconds
+	$(BIN)/python -m pytest -m "not slow and not style"
+
+fmt: $(READY) ## format the code and mend what lint can mend
+	$(BIN)/ruff check --fix --quiet .
+	$(BIN)/ruff format .
+
+lint: $(READY)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: $(READY)
+	$(BIN)/mypy
+
+clean: ## remove the virtual environment and all caches
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -c "import sys; assert sys.version_info >= (3, 11), 'hypergnn needs Python 3.11 or newer'"
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[dev]"
+	touch $@

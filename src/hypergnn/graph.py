@@ -1,0 +1,137 @@
+"""The pairwise special case: an undirected graph, for the baselines GCN* and GAT*."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from hypergnn.checks import as_ids, check_size
+from hypergnn.incidence import Segments, Structure, group
+
+if TYPE_CHECKING:
+    from scipy import sparse
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Graph(Structure):
+    """An undirected graph, each vertex linked to itself as well (``A + I``, the renormalisation trick).
+
+    Make one with :meth:`from_links` or :meth:`from_scipy`. Each link stands in both directions; directed links,
+    ordered by ``(target, source)``, are what attention has one entry for.
+
+    Example:
+        >>> graph = Graph.from_links([0, 1], [1, 2], n_vertices=4)
+        >>> graph
+        Graph(4 vertices, 2 links)
+        >>> graph.degree.tolist()
+        [2.0, 3.0, 2.0, 1.0]
+    """
+
+    target: Tensor
+    """Receiving vertex of each directed link, loops included, ascending."""
+    source: Tensor
+    """Sending vertex of each directed link, loops included, ascending within a target."""
+    target_offsets: Tensor
+    source_offsets: Tensor
+    source_members: Tensor
+    source_position: Tensor
+    degree: Tensor
+    """Number of neighbours of each vertex, itself included, ``(N,)``, float64."""
+
+    @classmethod
+    def from_links(cls, source: Any, target: Any, n_vertices: int) -> Graph:
+        """Make a graph from its links, given in one direction or in both.
+
+        Args:
+            source: One end of each link, integer ids below ``n_vertices``.
+            target: The other end of each link.
+            n_vertices: Number of vertices.
+
+        Links given twice count once, and a link from a vertex to itself adds nothing to the loop that every vertex
+        has.
+
+        Example:
+            >>> Graph.from_links([0, 1, 1], [1, 0, 1], n_vertices=2)
+            Graph(2 vertices, 1 links)
+        """
+        n_vertices = check_size("n_vertices", n_vertices)
+        source = as_ids("source", source, n_vertices, "n_vertices")
+        target = as_ids("target", target, n_vertices, "n_vertices")
+        if source.size != target.size:
+            raise ValueError(f"source and target must have one entry per link each; got {source.size}, {target.size}.")
+        loop = np.arange(n_vertices)
+        keys = np.concatenate([target, source, loop]) * n_vertices + np.concatenate([source, target, loop])
+        targets, sources = np.divmod(np.unique(keys), max(n_vertices, 1))
+        grouped = group(targets, sources, n_vertices, n_vertices)
+        degree = np.bincount(targets, minlength=n_vertices).astype(np.float64)
+        return cls(*grouped, degree=torch.from_numpy(degree))
+
+    @classmethod
+    def from_scipy(cls, adjacency: sparse.sparray | sparse.spmatrix) -> Graph:
+        """Make a graph from a square sparse adjacency matrix; an entry in either direction is a link.
+
+        Example:
+            >>> from scipy.sparse import csr_array
+            >>> Graph.from_scipy(csr_array([[0, 1], [0, 0]]))
+            Graph(2 vertices, 1 links)
+        """
+        from scipy import sparse
+
+        if not sparse.issparse(adjacency):
+            raise TypeError(f"adjacency must be a SciPy sparse matrix; got {type(adjacency).__name__}.")
+        links = sparse.coo_array(adjacency)
+        if links.ndim != 2 or links.shape[0] != links.shape[1]:
+            raise ValueError(f"adjacency must be square, one row and one column per vertex; got shape {links.shape}.")
+        if not np.isin(links.data, (0, 1)).all():
+            raise ValueError("adjacency must hold only zeros and ones: links carry no weights.")
+        present = links.data != 0
+        return cls.from_links(links.row[present], links.col[present], links.shape[0])
+
+    @property
+    def n_vertices(self) -> int:
+        """Number of vertices."""
+        return self.target_offsets.shape[0] - 1
+
+    @property
+    def n_links(self) -> int:
+        """Number of undirected links between different vertices."""
+        return (self.target.shape[0] - self.n_vertices) // 2
+
+    @property
+    def device(self) -> torch.device:
+        """Where the arrays are."""
+        return self.target.device
+
+    @property
+    def targets(self) -> Segments:
+        """Directed links grouped by the vertex that receives."""
+        return Segments(
+            self.target_offsets,
+            self.source,
+            None,
+            self.source_offsets,
+            self.source_members,
+            self.source_position,
+        )
+
+    def to_scipy(self) -> sparse.csr_array:
+        """The symmetric adjacency matrix, without the loops.
+
+        Example:
+            >>> Graph.from_links([0], [1], n_vertices=2).to_scipy().toarray().tolist()
+            [[0.0, 1.0], [1.0, 0.0]]
+        """
+        from scipy import sparse
+
+        target, source = self.target.cpu().numpy(), self.source.cpu().numpy()
+        between = target != source
+        shape = (self.n_vertices, self.n_vertices)
+        return sparse.csr_array((np.ones(between.sum()), (target[between], source[between])), shape=shape)
+
+    def __repr__(self) -> str:
+        """Sizes at a glance."""
+        return f"Graph({self.n_vertices} vertices, {self.n_links} links)"

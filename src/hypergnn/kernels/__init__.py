@@ -1,0 +1,153 @@
+"""The hot loops: sums, inner products and softmax over groups of incidences.
+
+Each is a torch operator of its own, so that autograd, ``torch.compile`` and ``torch.export`` treat it as one step, and
+none ever holds a tensor of incidences × features. Shapes: ``x`` is ``(..., members, features)``, or
+``(..., members, heads, features)`` together with values ``(..., incidences, heads)``. Values follow the canonical
+order of the incidences whichever way they are grouped.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.library import custom_op
+
+from hypergnn.incidence import Segments
+from hypergnn.kernels import torch_backend as backend
+
+__all__ = ["segment_softmax", "segment_sum"]
+
+
+def segment_sum(x: Tensor, by: Segments, values: Tensor | None = None) -> Tensor:
+    """Sum, per group, the rows of ``x`` that belong to it: a sparse matrix times ``x``.
+
+    Args:
+        x: ``(..., members, features)``, or ``(..., members, heads, features)`` if there are values.
+        by: The grouping.
+        values: Factor of each incidence and head, ``(..., incidences, heads)``; all ones if omitted.
+
+    Returns:
+        ``(..., groups, features)`` or ``(..., groups, heads, features)``; exactly 0 for an empty group.
+    """
+    wide = x.unsqueeze(-2) if values is None else x  # (..., members, heads, features)
+    batch = wide.shape[:-3]
+    flat_values = None
+    if values is not None:
+        batch = torch.broadcast_shapes(batch, values.shape[:-2])
+        flat_values = values.expand(*batch, *values.shape[-2:]).reshape(prod(batch), *values.shape[-2:])
+    flat = wide.expand(*batch, *wide.shape[-3:]).reshape(prod(batch), *wide.shape[-3:])
+    total: Tensor = _segment_sum(flat, flat_values, *by).reshape(*batch, by.n_groups, *wide.shape[-2:])
+    return total.squeeze(-2) if values is None else total
+
+
+def segment_softmax(logits: Tensor, by: Segments) -> Tensor:
+    """Softmax of ``logits``, ``(..., incidences, heads)``, over the incidences of each group."""
+    flat = logits.reshape(prod(logits.shape[:-2]), *logits.shape[-2:])
+    softmax: Tensor = _segment_softmax(flat, by.offsets, by.position)
+    return softmax.reshape(logits.shape)
+
+
+@custom_op("hypergnn::segment_sum", mutates_args=())
+def _segment_sum(
+    x: Tensor,
+    values: Tensor | None,
+    offsets: Tensor,
+    members: Tensor,
+    position: Tensor | None,
+    back_offsets: Tensor,
+    back_members: Tensor,
+    back_position: Tensor | None,
+) -> Tensor:
+    return backend.segment_sum(x, values, offsets, members, position)
+
+
+@_segment_sum.register_fake
+def _(x: Tensor, values: Tensor | None, offsets: Tensor, *_: Tensor | None) -> Tensor:
+    return x.new_empty(x.shape[0], offsets.shape[0] - 1, *x.shape[2:])
+
+
+def _save_segment_sum(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    x, values, *by = inputs
+    x_needs_grad, values_need_grad = ctx.needs_input_grad[:2]
+    ctx.save_for_backward(x if values_need_grad else None, values if x_needs_grad else None, *by)
+
+
+def _backward_segment_sum(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+    x, values, *saved = ctx.saved_tensors
+    by = Segments(*saved)
+    x_needs_grad, values_need_grad = ctx.needs_input_grad[:2]
+    grad_x = _segment_sum(grad, values, *by.reversed()) if x_needs_grad else None
+    grad_values = _incidence_dot(grad, x, *by) if values_need_grad else None
+    return grad_x, grad_values, None, None, None, None, None, None
+
+
+_segment_sum.register_autograd(_backward_segment_sum, setup_context=_save_segment_sum)
+
+
+@custom_op("hypergnn::incidence_dot", mutates_args=())
+def _incidence_dot(
+    rows: Tensor,
+    columns: Tensor,
+    offsets: Tensor,
+    members: Tensor,
+    position: Tensor | None,
+    back_offsets: Tensor,
+    back_members: Tensor,
+    back_position: Tensor | None,
+) -> Tensor:
+    return backend.incidence_dot(rows, columns, offsets, members, position)
+
+
+@_incidence_dot.register_fake
+def _(rows: Tensor, columns: Tensor, offsets: Tensor, members: Tensor, *_: Tensor | None) -> Tensor:
+    return rows.new_empty(rows.shape[0], members.shape[0], rows.shape[2])
+
+
+def _save_inputs(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    ctx.save_for_backward(*inputs)
+
+
+def _backward_incidence_dot(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+    rows, columns, *saved = ctx.saved_tensors
+    by = Segments(*saved)
+    grad_rows = _segment_sum(columns, grad, *by)
+    grad_columns = _segment_sum(rows, grad, *by.reversed())
+    return grad_rows, grad_columns, None, None, None, None, None, None
+
+
+_incidence_dot.register_autograd(_backward_incidence_dot, setup_context=_save_inputs)
+
+
+@custom_op("hypergnn::segment_softmax", mutates_args=())
+def _segment_softmax(logits: Tensor, offsets: Tensor, position: Tensor | None) -> Tensor:
+    return backend.segment_softmax(logits, offsets, position)
+
+
+@_segment_softmax.register_fake
+def _(logits: Tensor, offsets: Tensor, position: Tensor | None) -> Tensor:
+    return torch.empty_like(logits, memory_format=torch.contiguous_format)
+
+
+@custom_op("hypergnn::segment_softmax_backward", mutates_args=())
+def _segment_softmax_backward(softmax: Tensor, grad: Tensor, offsets: Tensor, position: Tensor | None) -> Tensor:
+    return backend.segment_softmax_backward(softmax, grad, offsets, position)
+
+
+@_segment_softmax_backward.register_fake
+def _(softmax: Tensor, grad: Tensor, offsets: Tensor, position: Tensor | None) -> Tensor:
+    return torch.empty_like(softmax, memory_format=torch.contiguous_format)
+
+
+def _save_softmax(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    ctx.save_for_backward(output, *inputs[1:])
+
+
+def _backward_segment_softmax(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+    softmax, offsets, position = ctx.saved_tensors
+    return _segment_softmax_backward(softmax, grad, offsets, position), None, None
+
+
+_segment_softmax.register_autograd(_backward_segment_softmax, setup_context=_save_softmax)

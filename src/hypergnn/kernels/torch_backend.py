@@ -1,0 +1,81 @@
+"""The portable backend: plain torch, any device. ``embedding_bag`` gathers and sums without holding what it gathers."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn.functional import embedding_bag
+
+CHUNK = 1 << 21  # elements gathered at a time where a gather cannot be avoided
+
+
+def segment_sum(x: Tensor, values: Tensor | None, offsets: Tensor, members: Tensor, position: Tensor | None) -> Tensor:
+    """``(batch, members, heads, features)`` summed per group: ``(batch, groups, heads, features)``."""
+    batch, _, heads, features = x.shape
+    out = x.new_zeros(batch, offsets.shape[0] - 1, heads, features)
+    if members.shape[0] == 0 or out.numel() == 0:
+        return out
+    if values is not None and position is not None:
+        values = values[:, position]
+    for trial in range(batch):
+        for head in range(heads):
+            out[trial, :, head] = embedding_bag(
+                members,
+                x[trial, :, head].contiguous(),
+                offsets,
+                mode="sum",
+                per_sample_weights=None if values is None else values[trial, :, head].contiguous(),
+                include_last_offset=True,
+            )
+    return out
+
+
+def incidence_dot(rows: Tensor, columns: Tensor, offsets: Tensor, members: Tensor, position: Tensor | None) -> Tensor:
+    """Inner product of both ends of each incidence: ``(batch, incidences, heads)``."""
+    batch, _, heads, features = rows.shape
+    out = rows.new_empty(batch, members.shape[0], heads)
+    group_of = _group_of(offsets)
+    place = torch.arange(members.shape[0], device=members.device) if position is None else position
+    step = max(CHUNK // max(batch * heads * features, 1), 1)
+    for groups, others, places in zip(group_of.split(step), members.split(step), place.split(step), strict=True):
+        out[:, places] = (rows[:, groups] * columns[:, others]).sum(-1)  # (batch, step, heads)
+    return out
+
+
+def segment_softmax(logits: Tensor, offsets: Tensor, position: Tensor | None) -> Tensor:
+    """Softmax within each group: ``(batch, incidences, heads)``."""
+    if logits.numel() == 0:
+        return torch.empty_like(logits)
+    grouped = logits if position is None else logits[:, position]
+    group_of = _group_of(offsets)
+    highest = torch.segment_reduce(grouped.movedim(1, 0), "max", offsets=offsets.long(), axis=0)  # (groups, ...)
+    powers = (grouped - highest[group_of].movedim(0, 1)).exp()
+    return _ungroup(powers / _sum_per_group(powers, offsets, group_of), position)
+
+
+def segment_softmax_backward(softmax: Tensor, grad: Tensor, offsets: Tensor, position: Tensor | None) -> Tensor:
+    """Gradient of :func:`segment_softmax` for its input."""
+    if softmax.numel() == 0:
+        return torch.empty_like(softmax)
+    weighted = softmax * grad if position is None else (softmax * grad)[:, position]
+    mean = _ungroup(_sum_per_group(weighted, offsets, _group_of(offsets)), position)
+    return softmax * (grad - mean)
+
+
+def _group_of(offsets: Tensor) -> Tensor:
+    sizes = offsets.diff()
+    return torch.repeat_interleave(torch.arange(sizes.shape[0], device=offsets.device), sizes)
+
+
+def _sum_per_group(values: Tensor, offsets: Tensor, group_of: Tensor) -> Tensor:
+    """For each incidence the sum of ``values`` over its group, ``(batch, incidences, heads)``."""
+    sums = torch.segment_reduce(values.movedim(1, 0).contiguous(), "sum", offsets=offsets.long(), axis=0)
+    return sums[group_of].movedim(0, 1)
+
+
+def _ungroup(grouped: Tensor, position: Tensor | None) -> Tensor:
+    if position is None:
+        return grouped.contiguous()
+    out = torch.empty(grouped.shape, dtype=grouped.dtype, device=grouped.device)
+    out[:, position] = grouped
+    return out
