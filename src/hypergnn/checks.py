@@ -59,12 +59,12 @@ def as_weight(values: Any, n_hyperedges: int) -> npt.NDArray[np.float64]:
     if array.shape != (n_hyperedges,):
         raise ValueError(f"weight must have shape ({n_hyperedges},), one entry per hyperedge; got {array.shape}.")
     weight = np.array(array, dtype=np.float64)
-    # The bounds keep products and quotients of weights finite in float32 as well.
-    legal = (weight >= 1e-30) & (weight <= 1e30)
+    # The bounds keep quotients of degrees, and the gradients of these, finite in float32 as well.
+    legal = (weight >= 1e-15) & (weight <= 1e15)
     if not legal.all():
         hyperedge = int(np.flatnonzero(~legal)[0])
         raise ValueError(
-            f"weight must be positive and finite (1e-30 to 1e30); got {weight[hyperedge]} for hyperedge {hyperedge}. "
+            f"weight must be positive and finite (1e-15 to 1e15); got {weight[hyperedge]} for hyperedge {hyperedge}. "
             "Leave a hyperedge out instead of giving it no weight; a common factor of all weights changes nothing."
         )
     return weight

@@ -96,17 +96,7 @@ def hypergraph_conv(
     if weight is not None:
         check_like("weight", weight, x, (H.n_hyperedges,), "one entry per hyperedge")
     x, projection = _project_if_cheaper(x, projection)
-    degree = vertex_degree(H, weight=weight).to(x.dtype).unsqueeze(-1)  # D  (..., N, 1)
-    size = hyperedge_degree(H).to(x.dtype).unsqueeze(-1)  # B  (M, 1)
-    weight = (H.weight.to(x.dtype) if weight is None else weight).unsqueeze(-1)  # W  (..., M, 1)
-    if normalization == "symmetric":
-        x = inverse(degree, 0.5) * x  # D^-1/2 X
-    hyperedge_sum = segment_sum(x, by=H.hyperedges)  # Hᵀ X  (..., M, F)
-    if normalization != "none":
-        weight = weight * inverse(size)  # W B^-1
-    x = segment_sum(weight * hyperedge_sum, by=H.vertices)  # H W B^-1 Hᵀ X  (..., N, F)
-    if normalization != "none":
-        x = inverse(degree, 0.5 if normalization == "symmetric" else 1.0) * x  # D^-1/2 or D^-1 times that
+    x = _apply_transition(x, H, normalization, weight)
     return x if projection is None else x @ projection
 
 
@@ -213,11 +203,7 @@ def hypergraph_attention(
         check_like("weight", weight, x, (H.n_hyperedges,), "one entry per hyperedge")
     if mask is not None:
         check_like("mask", mask, x, per_incidence, "one entry per incidence and head")
-    gather, scatter = _normalised_incidence(H, incidence, weight, normalization)
-    if mask is not None:
-        gather, scatter = gather * mask, scatter * mask
-    hyperedge_sum = segment_sum(x, by=H.hyperedges, values=gather)  # (..., M, heads, F')
-    return segment_sum(hyperedge_sum, by=H.vertices, values=scatter)  # (..., N, heads, F')
+    return _apply_transition(x, H, normalization, weight, incidence, mask)
 
 
 def graph_conv(
@@ -337,39 +323,40 @@ def mean_attention(
     return (pairwise + hypergraph_attention(x, H, incidence, normalization=normalization)) / 2
 
 
-def inverse(diagonal: Tensor, power: float = 1.0) -> Tensor:
-    """``diagonal ** -power`` of a degree matrix, 0 where the degree is 0; the mask comes before the division."""
-    positive = diagonal > 0
-    return torch.where(positive, torch.where(positive, diagonal, 1).pow(-power), 0)
+def inverse(degree: Tensor, power: float = 1.0) -> Tensor:
+    """``degree ** -power``, 0 where there is no degree; the mask comes before the division.
 
-
-def _normalised_incidence(
-    H: Hypergraph, incidence: Tensor, weight: Tensor | None, normalization: Normalization
-) -> tuple[Tensor, Tensor]:
-    """Both factors of ``T``, per incidence: ``B^-1 Hᵀ`` with its ``D^-1/2`` and ``D^-1 H W`` or ``D^-1/2 H W``.
-
-    Dividing each incidence, as the paper's ``(D^-1 H W)(H B^-1)ᵀ``, keeps every factor between 0 and 1 where an
-    inverse degree might overflow.
+    No degree is one whose inverse square, the largest power in the gradient, would overflow: 0, or attention that has
+    rounded to nothing.
     """
-    weight = H.weight.to(incidence.dtype) if weight is None else weight
-    scatter = incidence * weight.index_select(-1, H.hyperedge).unsqueeze(-1)  # H W  (..., n_incidences, heads)
-    if normalization == "none":
-        return incidence, scatter
-    degree = vertex_degree(H, incidence=incidence, weight=weight).index_select(-2, H.vertex)  # D
-    size = hyperedge_degree(H, incidence=incidence).index_select(-2, H.hyperedge)  # B
-    gather = _divide(incidence, size)  # H B^-1
-    if normalization == "row":
-        return gather, _divide(scatter, degree)
-    return _divide(gather, degree, 0.5), _divide(scatter, degree, 0.5)
+    present = degree > torch.finfo(degree.dtype).tiny ** 0.5
+    return torch.where(present, torch.where(present, degree, 1).pow(-power), 0)
 
 
-def _divide(numerator: Tensor, degree: Tensor, power: float = 1.0) -> Tensor:
-    """``numerator / degree ** power``, 0 where attention left nothing of the degree.
-
-    The threshold lies where ``degree ** -1.5``, the largest power in the gradient, would overflow.
-    """
-    present = degree > torch.finfo(degree.dtype).tiny ** 0.6
-    return torch.where(present, numerator / torch.where(present, degree, 1).pow(power), 0)
+def _apply_transition(
+    x: Tensor,
+    H: Hypergraph,
+    normalization: Normalization,
+    weight: Tensor | None,
+    incidence: Tensor | None = None,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """``T X`` for features ``(..., N, F)``, or ``(..., N, heads, F)`` with an attended incidence."""
+    degree = vertex_degree(H, incidence=incidence, weight=weight).to(x.dtype).unsqueeze(-1)  # D  (..., N, [heads,] 1)
+    weight = H.weight.to(x.dtype) if weight is None else weight
+    size = hyperedge_degree(H, incidence=incidence).to(x.dtype).unsqueeze(-1)  # B  (..., M, [heads,] 1)
+    weight = weight.unsqueeze(-1) if incidence is None else weight[..., None, None]  # W  (..., M, [1,] 1)
+    if incidence is not None and mask is not None:
+        incidence = incidence * mask
+    if normalization == "symmetric":
+        x = inverse(degree, 0.5) * x  # D^-1/2 X
+    hyperedge_sum = segment_sum(x, by=H.hyperedges, values=incidence)  # Hᵀ X  (..., M, [heads,] F)
+    if normalization != "none":
+        weight = weight * inverse(size)  # W B^-1
+    x = segment_sum(weight * hyperedge_sum, by=H.vertices, values=incidence)  # H W B^-1 Hᵀ X
+    if normalization != "none":
+        x = inverse(degree, 0.5 if normalization == "symmetric" else 1.0) * x  # D^-1/2 or D^-1 times that
+    return x
 
 
 def _project_if_cheaper(x: Tensor, projection: Tensor | None) -> tuple[Tensor, Tensor | None]:

@@ -58,6 +58,21 @@ class Layer(nn.Module):
         text = f"{self.in_features}, {self.out_features}, heads={self.heads}, aggregate={self.aggregate!r}"
         return f"{text}, bias={self.bias is not None}, skip={self.skip}"
 
+    def _check(self, x: Tensor, structure: Hypergraph | Graph) -> None:
+        check_features(x, structure.n_vertices, structure.device, width=self.in_features)
+        self._check_parameters("x", x)
+
+    def _check_parameters(self, name: str, x: Tensor) -> None:
+        own = self.projection
+        if x.dtype != own.dtype:
+            raise TypeError(
+                f"{name} must have the dtype of the layer, {own.dtype}; got {x.dtype}. Convert one by .to()."
+            )
+        if x.device != own.device:
+            raise ValueError(
+                f"{name} must be on the device of the layer, {own.device}; got {x.device}. Move one by .to()."
+            )
+
     def _by_head(self, out: Tensor) -> Tensor:
         return out.reshape(*out.shape[:-1], self.heads, self.out_features)  # (..., N, heads, F')
 
@@ -135,7 +150,7 @@ class HypergraphConv(Layer):
 
     def forward(self, x: Tensor, H: Hypergraph) -> Tensor:
         """Convolve ``x`` over ``H``."""
-        check_features(x, H.n_vertices, H.device, width=self.in_features)
+        self._check(x, H)
         weight = self.hyperedge_weight(x, H)
         out = functional.hypergraph_conv(
             x, H, normalization=self.normalization, projection=self.projection, weight=weight
@@ -224,7 +239,7 @@ class HypergraphAttention(Layer):
         self, x: Tensor, H: Hypergraph, x_hyperedge: Tensor | None = None, return_attention: bool = False
     ) -> Tensor | tuple[Tensor, Tensor]:
         """Convolve ``x`` over ``H`` with a learned incidence; optionally return that incidence too."""
-        check_features(x, H.n_vertices, H.device, width=self.in_features)
+        self._check(x, H)
         projected = self._by_head(x @ self.projection)  # x P  (..., N, heads, F')
         incidence = functional.attention_incidence(
             projected,
@@ -259,6 +274,7 @@ class HypergraphAttention(Layer):
         check_features(
             x_hyperedge, H.n_hyperedges, H.device, name="x_hyperedge", rows="hyperedge", width=projection.shape[-2]
         )
+        self._check_parameters("x_hyperedge", x_hyperedge)
         return self._by_head(x_hyperedge @ projection)
 
     def extra_repr(self) -> str:
@@ -299,7 +315,7 @@ class GraphConv(Layer):
 
     def forward(self, x: Tensor, graph: Graph) -> Tensor:
         """Convolve ``x`` over ``graph``."""
-        check_features(x, graph.n_vertices, graph.device, width=self.in_features)
+        self._check(x, graph)
         out = functional.graph_conv(x, graph, normalization=self.normalization, projection=self.projection)
         return self._finish(self._by_head(out), x)
 
@@ -348,7 +364,7 @@ class GraphAttention(Layer):
 
     def forward(self, x: Tensor, graph: Graph, return_attention: bool = False) -> Tensor | tuple[Tensor, Tensor]:
         """Attend over the links of ``graph``; optionally return the attention, ``(..., n_directed_links, heads)``."""
-        check_features(x, graph.n_vertices, graph.device, width=self.in_features)
+        self._check(x, graph)
         projected = self._by_head(x @ self.projection)  # (..., N, heads, F')
         attention = functional.attention_links(
             projected, graph, self.a_target, self.a_source, negative_slope=self.negative_slope

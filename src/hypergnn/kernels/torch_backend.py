@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import embedding_bag
 
-CHUNK = 1 << 21  # elements gathered at a time where a gather cannot be avoided
+CHUNK = 1 << 18  # elements gathered at a time where a gather cannot be avoided: what a cache holds
 
 
 def segment_sum(x: Tensor, values: Tensor | None, offsets: Tensor, members: Tensor, position: Tensor | None) -> Tensor:
@@ -35,10 +35,11 @@ def incidence_dot(rows: Tensor, columns: Tensor, offsets: Tensor, members: Tenso
     batch, _, heads, features = rows.shape
     out = rows.new_empty(batch, members.shape[0], heads)
     group_of = _group_of(offsets)
-    place = torch.arange(members.shape[0], device=members.device) if position is None else position
+    place = torch.arange(members.shape[0], device=members.device) if position is None else position.long()
     step = max(CHUNK // max(batch * heads * features, 1), 1)
     for groups, others, places in zip(group_of.split(step), members.split(step), place.split(step), strict=True):
-        out[:, places] = (rows[:, groups] * columns[:, others]).sum(-1)  # (batch, step, heads)
+        products = rows.index_select(1, groups) * columns.index_select(1, others)  # (batch, step, heads, features)
+        out.index_copy_(1, places, products.sum(-1))
     return out
 
 

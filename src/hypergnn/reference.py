@@ -1,0 +1,107 @@
+"""The judge: the paper's equations transcribed with dense matrices, slow and literal. Imported by tests only.
+
+Letters are the paper's. ``H`` is the ``(N, M)`` incidence matrix, attended or of zeros and ones; ``W`` the ``(M,)``
+diagonal of hyperedge weights; ``X`` ``(N, F)``; ``P`` ``(F, F')``. One head, no batch. Where the paper divides by a
+degree of 0, which it does not discuss, the inverse is 0.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def vertex_degree(H: Tensor, W: Tensor) -> Tensor:
+    """Eq. 1: ``D_ii = Σ_e W_ee H_ie``."""
+    N, M = H.shape
+    return torch.stack([sum((W[e] * H[i, e] for e in range(M)), H.new_zeros(())) for i in range(N)])
+
+
+def hyperedge_degree(H: Tensor) -> Tensor:
+    """Eq. 2: ``B_ee = Σ_i H_ie``."""
+    N, M = H.shape
+    if M == 0:
+        return H.new_zeros(0)
+    return torch.stack([sum((H[i, e] for i in range(N)), H.new_zeros(())) for e in range(M)])
+
+
+def conv_sums(X: Tensor, H: Tensor, W: Tensor, P: Tensor) -> Tensor:
+    """Eq. 3 before ``σ``: ``x_i' = Σ_j Σ_e H_ie H_je W_ee x_j P``."""
+    N, M = H.shape
+    rows = []
+    for i in range(N):
+        total = X.new_zeros(X.shape[1])
+        for j in range(N):
+            for e in range(M):
+                total = total + H[i, e] * H[j, e] * W[e] * X[j]
+        rows.append(total @ P)
+    return torch.stack(rows)
+
+
+def transition(H: Tensor, W: Tensor, normalization: str) -> Tensor:
+    """``T`` of Eq. 4 (``"none"``), Eq. 5 (``"symmetric"``) or Eq. 6 (``"row"``), ``(N, N)``."""
+    D, B = vertex_degree(H, W), hyperedge_degree(H)
+    W = torch.diag(W)
+    if normalization == "none":
+        return H @ W @ H.T
+    B_inverse = torch.diag(_power(B, -1))
+    if normalization == "symmetric":
+        D_root = torch.diag(_power(D, -0.5))
+        return D_root @ H @ W @ B_inverse @ H.T @ D_root
+    return torch.diag(_power(D, -1)) @ H @ W @ B_inverse @ H.T
+
+
+def attention(
+    X: Tensor, U: Tensor, H: Tensor, P: Tensor, Q: Tensor, a: Tensor, softmax_over: str, slope: float
+) -> Tensor:
+    """Eqs. 7 and 8: attended incidence ``(N, M)``, non-zero only where ``H`` is.
+
+    ``U`` ``(M, ·)`` are the features of the hyperedges and ``Q`` their projection, ``P`` itself in the paper.
+    """
+    N, M = H.shape
+    score = {}
+    for i in range(N):
+        for e in range(M):
+            if H[i, e]:
+                similarity = a @ torch.cat([X[i] @ P, U[e] @ Q])
+                score[i, e] = torch.exp(similarity if similarity > 0 else slope * similarity)
+    rows = []
+    for i in range(N):
+        row = []
+        for e in range(M):
+            if (i, e) not in score:
+                row.append(X.new_zeros(()))
+            elif softmax_over == "hyperedges":
+                row.append(score[i, e] / sum(score[i, k] for k in range(M) if (i, k) in score))
+            else:
+                row.append(score[i, e] / sum(score[k, e] for k in range(N) if (k, e) in score))
+        rows.append(torch.stack(row) if row else X.new_zeros(0))
+    return torch.stack(rows)
+
+
+def hyperedge_features(X: Tensor, H: Tensor, centroids: list[int]) -> Tensor:
+    """Features of each hyperedge: its centroid's, or where that is -1 the mean of its members."""
+    rows = []
+    for e, centroid in enumerate(centroids):
+        members = [X[i] for i in range(H.shape[0]) if H[i, e]]
+        if centroid >= 0:
+            rows.append(X[centroid])
+        else:
+            rows.append(torch.stack(members).mean(0) if members else X.new_zeros(X.shape[1]))
+    return torch.stack(rows) if rows else X.new_zeros(0, X.shape[1])
+
+
+def graph_transition(A: Tensor, normalization: str) -> Tensor:
+    """Eq. 10, the renormalisation trick, with ``Ã = A + I``; or its row-normalised or plain form."""
+    A_loops = A + torch.eye(len(A), dtype=A.dtype)
+    D = A_loops.sum(1)
+    if normalization == "none":
+        return A_loops
+    if normalization == "symmetric":
+        return torch.diag(D**-0.5) @ A_loops @ torch.diag(D**-0.5)
+    return torch.diag(1 / D) @ A_loops
+
+
+def _power(diagonal: Tensor, exponent: float) -> Tensor:
+    """Power of a diagonal matrix, 0 where its entry is 0."""
+    return torch.stack([d**exponent if d > 0 else torch.zeros_like(d) for d in diagonal]) if len(diagonal) else diagonal

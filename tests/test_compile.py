@@ -1,0 +1,63 @@
+"""``torch.compile`` and ``torch.export`` take a model of these layers whole."""
+
+import shutil
+
+import pytest
+import torch
+from structures import graph, hypergraph
+from torch import Tensor, nn
+from torch.nn.functional import elu
+
+from hypergnn import Graph, GraphAttention, GraphConv, Hypergraph, HypergraphAttention, HypergraphConv
+
+pytestmark = pytest.mark.slow
+
+
+class Network(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = HypergraphConv(3, 4, heads=2, learn_weight=True, skip=True)
+        self.attention = HypergraphAttention(8, 4, heads=2)
+        self.graph_conv = GraphConv(8, 4)
+        self.graph_attention = GraphAttention(4, 2, heads=3, aggregate="mean")
+
+    def forward(self, x: Tensor, H: Hypergraph, graph: Graph) -> Tensor:
+        x = elu(self.attention(elu(self.conv(x, H)), H))
+        return self.graph_attention(elu(self.graph_conv(x, graph)), graph)
+
+
+@pytest.fixture(params=["isolated vertex", "centred"])
+def inputs(request):
+    H = hypergraph("isolated vertex")
+    if request.param == "isolated vertex":
+        H = Hypergraph.from_scipy(H.to_scipy(), H.weight)
+    torch.manual_seed(0)
+    return Network(), (torch.rand(5, 3), H, graph("triangle and pair"))
+
+
+def gradients(model: nn.Module, run, arguments) -> list[Tensor]:
+    model.zero_grad()
+    run(*arguments).square().sum().backward()
+    return [parameter.grad.clone() for parameter in model.parameters()]
+
+
+def test_compiled_model_gives_the_same_output_and_gradients(inputs):
+    model, arguments = inputs
+    compiled = torch.compile(model, fullgraph=True, backend="aot_eager")
+    torch.testing.assert_close(compiled(*arguments), model(*arguments))
+    for mine, theirs in zip(gradients(model, compiled, arguments), gradients(model, model, arguments), strict=True):
+        torch.testing.assert_close(mine, theirs)
+
+
+@pytest.mark.skipif(shutil.which("c++") is None, reason="torch's default compiler needs a C++ compiler")
+@pytest.mark.filterwarnings("ignore:.torch.jit.script_method. is deprecated:DeprecationWarning")  # torch's own
+def test_the_default_compiler_takes_it_too(inputs):
+    model, arguments = inputs
+    compiled = torch.compile(model, fullgraph=True)
+    torch.testing.assert_close(compiled(*arguments), model(*arguments))
+
+
+def test_exported_program_gives_the_same_output(inputs):
+    model, arguments = inputs
+    program = torch.export.export(model, arguments)
+    torch.testing.assert_close(program.module()(*arguments), model(*arguments))

@@ -1,0 +1,264 @@
+import copy
+
+import pytest
+import torch
+from structures import graph as named_graph
+from structures import hypergraph, random
+from torch.func import functional_call, stack_module_state
+
+from hypergnn import GraphAttention, GraphConv, HypergraphAttention, HypergraphConv, functional
+
+H = hypergraph("isolated vertex")  # N = 5, M = 2, one hyperedge's centroid outside it
+GRAPH = named_graph("path with isolated vertex")  # N = 5
+LAYERS = {
+    HypergraphConv: H,
+    HypergraphAttention: H,
+    GraphConv: GRAPH,
+    GraphAttention: GRAPH,
+}
+
+
+@pytest.fixture(params=LAYERS)
+def layer_type(request):
+    return request.param
+
+
+def make(layer_type, *sizes, **options):
+    torch.manual_seed(0)
+    return layer_type(*sizes, **options).double()
+
+
+@pytest.mark.parametrize(("aggregate", "width"), [("concat", 6), ("mean", 2)])
+def test_heads_are_concatenated_or_averaged(layer_type, aggregate, width):
+    x, structure = random(5, 3), LAYERS[layer_type]
+    layer = make(layer_type, 3, 2, heads=3, aggregate=aggregate, bias=False)
+    out = layer(x, structure)
+    assert out.shape == (5, width)
+    heads = []
+    for head in range(3):
+        single = make(layer_type, 3, 2, bias=False)
+        with torch.no_grad():
+            for name, parameter in single.named_parameters():
+                whole = getattr(layer, name)
+                part = whole[:, 2 * head : 2 * head + 2] if name == "projection" else whole[head : head + 1]
+                parameter.copy_(part)
+        heads.append(single(x, structure))
+    expected = torch.cat(heads, dim=1) if aggregate == "concat" else torch.stack(heads).mean(0)
+    torch.testing.assert_close(out, expected)
+
+
+def test_bias_is_added_once(layer_type):
+    x = random(5, 3)
+    layer = make(layer_type, 3, 2, heads=2)
+    without = layer(x, LAYERS[layer_type])
+    bias = random(4)
+    with torch.no_grad():
+        layer.bias.copy_(bias)
+    torch.testing.assert_close(layer(x, LAYERS[layer_type]), without + bias)
+
+
+def test_skip_connection_adds_the_input_itself_where_widths_agree(layer_type):
+    x = random(5, 4)
+    plain, skipping = make(layer_type, 4, 2, heads=2), make(layer_type, 4, 2, heads=2, skip=True)
+    assert skipping.skip_projection is None
+    torch.testing.assert_close(skipping(x, LAYERS[layer_type]), plain(x, LAYERS[layer_type]) + x)
+
+
+def test_skip_connection_projects_where_widths_differ(layer_type):
+    x = random(5, 3)
+    layer = make(layer_type, 3, 2, skip=True)
+    plain = copy.deepcopy(layer)
+    plain.skip, plain.skip_projection = False, None
+    expected = plain(x, LAYERS[layer_type]) + x @ layer.skip_projection
+    torch.testing.assert_close(layer(x, LAYERS[layer_type]), expected)
+
+
+@pytest.mark.parametrize("skip", [False, True])
+def test_sparse_features_give_the_same(layer_type, skip):
+    x = random(5, 4).relu()
+    for out_features in (2, 4, 6):
+        layer = make(layer_type, 4, out_features, skip=skip)
+        structure = LAYERS[layer_type]
+        torch.testing.assert_close(layer(x.to_sparse_csr(), structure), layer(x, structure))
+
+
+@pytest.mark.parametrize("options", [{}, {"skip": True, "heads": 2, "aggregate": "mean"}])
+def test_every_parameter_receives_a_gradient(layer_type, options):
+    layer = make(layer_type, 3, 2, **options)
+    layer(random(5, 3), LAYERS[layer_type]).square().sum().backward()
+    for name, parameter in layer.named_parameters():
+        assert parameter.grad is not None, name
+        assert parameter.grad.abs().sum() > 0, name
+
+
+def test_parameters_of_the_heterogeneous_and_weighted_layers_receive_gradients():
+    attention = make(HypergraphAttention, 3, 2, hyperedge_features=4)
+    attention(random(5, 3), H, random(2, 4)).square().sum().backward()
+    conv = make(HypergraphConv, 3, 2, learn_weight=True)
+    conv(random(5, 3), H).square().sum().backward()
+    for name, parameter in [*attention.named_parameters(), *conv.named_parameters()]:
+        assert parameter.grad.abs().sum() > 0, name
+
+
+@pytest.mark.parametrize(
+    ("layer_type", "options"),
+    [
+        (HypergraphConv, {"normalization": "row"}),
+        (HypergraphConv, {"normalization": "none"}),
+        (HypergraphAttention, {"normalization": "symmetric"}),
+        (HypergraphAttention, {"softmax_over": "vertices"}),
+        (HypergraphAttention, {"negative_slope": 0.9}),
+        (HypergraphAttention, {"dropout": 0.5}),
+        (GraphConv, {"normalization": "row"}),
+        (GraphAttention, {"negative_slope": 0.9}),
+        (GraphAttention, {"dropout": 0.5}),
+    ],
+)
+def test_every_option_changes_the_output(layer_type, options):
+    x = random(5, 3)
+    plain = make(layer_type, 3, 2)(x, LAYERS[layer_type])
+    assert not torch.allclose(make(layer_type, 3, 2, **options)(x, LAYERS[layer_type]), plain)
+
+
+@pytest.mark.parametrize("layer_type", [HypergraphAttention, GraphAttention])
+def test_dropout_is_for_training_only(layer_type):
+    x = random(5, 3)
+    layer = make(layer_type, 3, 2, heads=4, dropout=0.5)
+    trained = layer(x, LAYERS[layer_type])
+    assert not torch.allclose(trained, layer(x, LAYERS[layer_type]))
+    layer.eval()
+    torch.testing.assert_close(layer(x, LAYERS[layer_type]), make(layer_type, 3, 2, heads=4)(x, LAYERS[layer_type]))
+
+
+def test_dropout_leaves_the_returned_attention_whole():
+    layer = make(HypergraphAttention, 3, 2, dropout=0.9)
+    x = random(5, 3)
+    _, dropped = layer(x, H, return_attention=True)
+    _, whole = layer.eval()(x, H, return_attention=True)
+    torch.testing.assert_close(dropped, whole)
+
+
+def test_attention_without_hyperedge_features_takes_centroids_or_means():
+    layer, x = make(HypergraphAttention, 3, 2), random(5, 3)
+    torch.testing.assert_close(layer(x, H), layer(x, H, functional.hyperedge_features(x, H)))
+    assert not torch.allclose(layer(x, H), layer(x, H, random(2, 3, seed=9)))
+
+
+def test_heterogeneous_hyperedges_get_a_projection_of_their_own():
+    layer, x, u = make(HypergraphAttention, 3, 2, hyperedge_features=7), random(5, 3), random(2, 7)
+    _, attention = layer(x, H, u, return_attention=True)
+    expected = functional.attention_incidence(
+        (x @ layer.projection).unsqueeze(1),
+        (u @ layer.hyperedge_projection).unsqueeze(1),
+        H,
+        layer.a_vertex,
+        layer.a_hyperedge,
+    )
+    torch.testing.assert_close(attention, expected)
+
+
+def test_learned_weights_start_at_the_given_ones_and_are_trained():
+    H = hypergraph("more vertices than hyperedges")
+    x, target = random(7, 3), random(7, 2)
+    layer = make(HypergraphConv, 3, 2, learn_weight=True)
+    torch.testing.assert_close(layer.hyperedge_weight(x, H), H.weight)
+    torch.testing.assert_close(layer(x, H), make(HypergraphConv, 3, 2)(x, H))
+    optimizer = torch.optim.Adam(layer.parameters(), lr=0.5)
+    for _ in range(50):
+        optimizer.zero_grad()
+        (layer(x, H) - target).square().sum().backward()
+        optimizer.step()
+    learned = layer.hyperedge_weight(x, H)
+    assert (learned > 0).all()
+    assert not torch.allclose(learned, H.weight, rtol=0.1)
+    with torch.no_grad():
+        layer.weight_score.fill_(1e6)
+    extreme = layer.hyperedge_weight(x, H)
+    assert ((extreme >= H.weight * 0.0067) & (extreme <= H.weight * 148.5)).all()
+
+
+def test_state_dict_round_trips(layer_type):
+    x, options = random(5, 3), {"heads": 2, "skip": True}
+    layer = make(layer_type, 3, 2, **options)
+    other = layer_type(3, 2, **options).double()
+    assert not torch.allclose(other(x, LAYERS[layer_type]), layer(x, LAYERS[layer_type]))
+    other.load_state_dict(layer.state_dict())
+    torch.testing.assert_close(other(x, LAYERS[layer_type]), layer(x, LAYERS[layer_type]))
+
+
+def test_parameters_may_carry_an_axis_of_trials(layer_type):
+    x, structure = random(5, 3), LAYERS[layer_type]
+    trials = [layer_type(3, 2, heads=2, skip=True).double() for _ in range(3)]
+    for trial in trials:
+        torch.nn.init.normal_(trial.bias)
+    parameters, buffers = stack_module_state(trials)
+    together = functional_call(trials[0], (parameters, buffers), (x, structure))
+    for trial, out in zip(trials, together, strict=True):
+        torch.testing.assert_close(trial(x, structure), out)
+
+
+def test_float32_stays_float32(layer_type):
+    layer = layer_type(3, 2)
+    assert layer(random(5, 3, dtype=torch.float32), LAYERS[layer_type]).dtype == torch.float32
+
+
+def test_printing_a_layer_shows_its_options():
+    text = str(HypergraphAttention(3, 2, heads=4, softmax_over="vertices", hyperedge_features=7))
+    assert text == (
+        "HypergraphAttention(3, 2, heads=4, aggregate='concat', bias=True, skip=False, normalization='row', "
+        "softmax_over='vertices', hyperedge_features=7, negative_slope=0.2, dropout=0.0)"
+    )
+    assert "learn_weight=True" in str(HypergraphConv(3, 2, learn_weight=True))
+    assert "normalization='row'" in str(GraphConv(3, 2, normalization="row"))
+    assert "negative_slope=0.2" in str(GraphAttention(3, 2))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "match"),
+    [
+        (lambda: HypergraphConv(0, 2), ValueError, r"in_features must be at least 1; got 0"),
+        (lambda: HypergraphConv(3, 2.0), TypeError, r"out_features must be a whole number; got 2\.0"),
+        (lambda: GraphConv(3, 2, heads=0), ValueError, r"heads must be at least 1; got 0"),
+        (lambda: GraphAttention(3, 2, aggregate="sum"), ValueError, r"aggregate must be one of 'concat', 'mean'"),
+        (lambda: HypergraphConv(3, 2, normalization=None), ValueError, r"normalization must be one of .*; got None"),
+        (lambda: HypergraphAttention(3, 2, softmax_over="rows"), ValueError, r"softmax_over must be one of"),
+        (lambda: HypergraphAttention(3, 2, dropout=1.0), ValueError, r"dropout must be a probability .*got 1\.0"),
+        (lambda: HypergraphAttention(3, 2, hyperedge_features=0), ValueError, r"hyperedge_features must be at least 1"),
+        (lambda: HypergraphConv(3, 2)(torch.rand(5, 4), H), ValueError, r"x must have 3 features per vertex; got 4"),
+        (lambda: HypergraphConv(3, 2)(torch.rand(4, 3), H), ValueError, r"one row per vertex; got \(4, 3\)"),
+        (
+            lambda: HypergraphConv(3, 2)(torch.rand(5, 3).double(), H),
+            TypeError,
+            r"x must have the dtype of the layer, torch.float32; got torch.float64",
+        ),
+        (
+            lambda: GraphAttention(3, 2).to("meta")(torch.rand(5, 3), GRAPH),
+            ValueError,
+            r"x must be on the device of the layer, meta; got cpu",
+        ),
+        (
+            lambda: HypergraphAttention(3, 2)(torch.rand(5, 3), H, torch.rand(2, 3).double()),
+            TypeError,
+            r"x_hyperedge must have the dtype of the layer",
+        ),
+        (lambda: GraphConv(3, 2)(torch.rand(5, 3), GRAPH.to("meta")), ValueError, r"x is on cpu but .* on meta"),
+        (
+            lambda: HypergraphAttention(3, 2, hyperedge_features=4)(torch.rand(5, 3), H),
+            ValueError,
+            r"x_hyperedge must be given, 4 features per hyperedge",
+        ),
+        (
+            lambda: HypergraphAttention(3, 2)(torch.rand(5, 3), H, torch.rand(5, 3)),
+            ValueError,
+            r"x_hyperedge must have shape \(\.\.\., 2, features\), one row per hyperedge; got \(5, 3\)",
+        ),
+        (
+            lambda: HypergraphAttention(3, 2)(torch.rand(5, 3), H, torch.rand(2, 4)),
+            ValueError,
+            r"x_hyperedge must have 3 features per hyperedge; got 4",
+        ),
+    ],
+)
+def test_bad_input_is_refused(call, error, match):
+    with pytest.raises(error, match=match):
+        call()
