@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from hypergnn.hypergraph import Hypergraph
 
 Ids = npt.NDArray[np.int64]
+_STICKY = "\N{NO-BREAK SPACE}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -91,16 +92,25 @@ class Dataset:
         Example:
             >>> import hypergnn as hg
             >>> data = hg.datasets.load("digits")
-            >>> data.features(normalize="row").sum(dim=1)[:3]
-            tensor([1., 1., 1.])
+            >>> x, scaled = data.features(), data.features(normalize="row")
+            >>> bool((scaled * x.sum(dim=1, keepdim=True)).allclose(x))
+            True
         """
         import torch
 
         check_choice("normalize", normalize, ("none", "row"))
-        x: Any = _row_normalized(self.x) if normalize == "row" else self.x
+        x: Any = self.x.copy()
+        if normalize == "row":
+            total = np.asarray(abs(x).sum(axis=1), dtype=np.float32)  # (N,)
+            scale = np.divide(1, total, out=np.zeros_like(total), where=total > 0)
+            if sparse.issparse(x):
+                x.data *= np.repeat(scale, np.diff(x.indptr))
+            else:
+                x *= scale[:, None]
         if not sparse.issparse(x):
-            return torch.from_numpy(np.array(x))
-        indptr, indices, values = (torch.from_numpy(part.copy()) for part in (x.indptr, x.indices, x.data))
+            return torch.from_numpy(x)
+        x.sum_duplicates()
+        indptr, indices, values = (torch.from_numpy(part) for part in (x.indptr, x.indices, x.data))
         return torch.sparse_csr_tensor(indptr, indices, values, size=x.shape, check_invariants=True)
 
     def statistics(self) -> dict[str, Any]:
@@ -146,13 +156,14 @@ class Dataset:
               1797 hyperedges of 11 to 11 vertices, median 11
               19767 incidences
               64 features, 51.07 % of them non-zero
-              10 classes: 0 (178), 1 (182), 2 (177), 3 (183), 4 (181), 5 (182), 6 (181), 7 (179), 8 (174), 9 (180)
+              10 classes: 0 (178), 1 (182), 2 (177), 3 (183), 4 (181), 5 (182), 6 (181),
+                7 (179), 8 (174), 9 (180)
               200/500/1000 vertices to train/validate/test
               source: scikit-learn
         """
         numbers = self.statistics()
         sizes, links, unlabelled = numbers["hyperedge_sizes"], numbers["links"], numbers["unlabelled_vertices"]
-        classes = ", ".join(f"{name} ({count})" for name, count in numbers["classes"].items())
+        classes = ", ".join(f"{name} ({count})".replace(" ", _STICKY) for name, count in numbers["classes"].items())
         lines = [
             f"{numbers['vertices']} vertices, {numbers['isolated_vertices']} of them isolated",
             f"{numbers['hyperedges']} hyperedges of {sizes['min']} to {sizes['max']} vertices, "
@@ -164,8 +175,8 @@ class Dataset:
             "/".join(str(size) for size in numbers["split"].values()) + " vertices to train/validate/test",
             f"source: {self.source}",
         ]
-        wrapped = [textwrap.fill(line, 110, initial_indent="  ", subsequent_indent="    ") for line in lines]
-        return "\n".join([self.name, *wrapped])
+        wrapped = [textwrap.fill(line, 80, initial_indent="  ", subsequent_indent="    ") for line in lines]
+        return "\n".join([self.name, *wrapped]).replace(_STICKY, " ")
 
     def __repr__(self) -> str:
         """Sizes at a glance."""
@@ -174,9 +185,3 @@ class Dataset:
             f"Dataset({self.name!r}: {self.hypergraph.n_vertices} vertices, {self.hypergraph.n_hyperedges} hyperedges, "
             f"{self.n_features} features, {self.n_classes} classes, split {split})"
         )
-
-
-def _row_normalized(x: Any) -> Any:
-    total = np.asarray(abs(x).sum(axis=1), dtype=np.float32)  # (N,)
-    scale = np.divide(1, total, out=np.zeros_like(total), where=total > 0)
-    return sparse.csr_array(sparse.diags_array(scale) @ x) if sparse.issparse(x) else x * scale[:, None]

@@ -39,7 +39,7 @@ class Articles(NamedTuple):
 def parse(name: str, content: Mapping[str, bytes]) -> Articles:
     """Read the files ``ind.{name}.*``.
 
-    Articles that the files leave out (15 of Citeseer's have neither words nor a label) get no features and label -1.
+    Articles that are only known from links (15 of Citeseer's) get no features and label -1.
 
     Args:
         name: The name in the files' names.
@@ -49,7 +49,8 @@ def parse(name: str, content: Mapping[str, bytes]) -> Articles:
         DataError: If a file is truncated, corrupt, or does not fit the others.
     """
     files = {part: f"ind.{name}.{part}" for part in ("y", "tx", "ty", "allx", "ally", "graph", "test.index")}
-    n_train = read_labels(files["y"], content[files["y"]]).size
+    train_y = read_labels(files["y"], content[files["y"]])
+    n_train = train_y.size
     known_x, known_y = _read_articles(files["allx"], files["ally"], content)
     test_x, test_y = _read_articles(files["tx"], files["ty"], content)
     test = read_index(files["test.index"], content[files["test.index"]])
@@ -59,8 +60,8 @@ def parse(name: str, content: Mapping[str, bytes]) -> Articles:
         raise DataError(
             f"{files['test.index']} must name {test_y.size} articles that follow the {known_y.size} of allx."
         )
-    if n_train + N_VALIDATION > known_y.size:
-        raise DataError(f"{files['y']} must leave {N_VALIDATION} of {known_y.size} articles; it has {n_train}.")
+    if n_train + N_VALIDATION > known_y.size or not np.array_equal(train_y, known_y[:n_train]):
+        raise DataError(f"{files['y']} must repeat the first labels of ally, with {N_VALIDATION} or more after them.")
     n_articles = int(test.max()) + 1
     row = np.full(n_articles, known_y.size + test_y.size)  # the empty last row, unless the files have the article
     row[: known_y.size] = np.arange(known_y.size)
