@@ -7,7 +7,6 @@ import pytest
 from hypergnn import datasets
 from hypergnn.datasets import download, sources
 
-
 IN_CI = os.environ.get("CI") == "true"
 
 

@@ -62,7 +62,7 @@ def wheel(content):
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w") as archive:
         for path, part in content.items():
-            archive.writestr(f"inside/{path}", part)
+            archive.writestr(zipfile.ZipInfo(f"inside/{path}"), part)  # always of the same date
     return data.getvalue()
 
 
