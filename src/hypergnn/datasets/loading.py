@@ -18,8 +18,8 @@ from hypergnn.hypergraph import Hypergraph
 
 _CLASSES = {
     "cora": linqs.CORA_CLASSES,
-    # The files number these classes without naming them. The sizes of the classes as LINQS published them,
-    # no two of which are equal, tell which is which.
+    # The files number these classes without naming them. The sizes of the classes in LINQS' own files, no two of
+    # which are equal, tell which is which; docs/datasets.md says how well each is attested.
     "citeseer": ("AI", "ML", "IR", "DB", "Agents", "HCI"),
     "pubmed": ("Diabetes Mellitus, Experimental", "Diabetes Mellitus Type 2", "Diabetes Mellitus Type 1"),
 }
