@@ -11,10 +11,14 @@ Example:
     torch.Size([4, 2])
 """
 
-from hypergnn import functional
-from hypergnn.graph import Graph
-from hypergnn.hypergraph import Hypergraph
-from hypergnn.layers import GraphAttention, GraphConv, HypergraphAttention, HypergraphConv
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hypergnn import datasets, functional
+    from hypergnn.graph import Graph
+    from hypergnn.hypergraph import Hypergraph
+    from hypergnn.layers import GraphAttention, GraphConv, HypergraphAttention, HypergraphConv
 
 __version__ = "0.1.0"
 
@@ -25,5 +29,31 @@ __all__ = [
     "Hypergraph",
     "HypergraphAttention",
     "HypergraphConv",
+    "datasets",
     "functional",
 ]
+
+_HOME = {
+    "Graph": "graph",
+    "GraphAttention": "layers",
+    "GraphConv": "layers",
+    "Hypergraph": "hypergraph",
+    "HypergraphAttention": "layers",
+    "HypergraphConv": "layers",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first asked for, so that the command line need not wait for torch."""
+    if name not in __all__:
+        raise AttributeError(f"module 'hypergnn' has no attribute {name!r}")
+    if name not in _HOME:
+        return import_module(f"hypergnn.{name}")
+    value = getattr(import_module(f"hypergnn.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """The public names, imported or not."""
+    return [*__all__, "__version__"]

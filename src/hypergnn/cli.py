@@ -1,0 +1,108 @@
+"""The command line: parse, call, print. Each command registers itself with one function.
+
+What a command needs is imported when it runs, so that ``hypergnn --help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from hypergnn import __version__
+
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command and return the exit code: 0 if all is well, 2 if the command or its data is at fault.
+
+    Args:
+        argv: The arguments; those of the process if omitted.
+
+    Example:
+        >>> main(["data", "describe", "digits"])  # doctest: +ELLIPSIS
+        digits
+          1797 vertices, 0 of them isolated
+          ...
+        0
+    """
+    parser = argparse.ArgumentParser(prog="hypergnn", description="Hypergraph convolution and hypergraph attention.")
+    parser.add_argument("--version", action="version", version=f"hypergnn {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    _register_data(commands)
+    arguments = parser.parse_args(argv)
+    run: Callable[[argparse.Namespace], None] = arguments.run
+    try:
+        run(arguments)
+    except (ValueError, OSError) as error:
+        print(f"hypergnn: {' '.join(str(error).split())}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _register_data(commands: Commands) -> None:
+    text = "List, fetch and describe datasets."
+    parser = commands.add_parser("data", help=text, description=text)
+    actions = parser.add_subparsers(metavar="ACTION", required=True)
+
+    listing = actions.add_parser("list", help="what there is, and what of it is at hand")
+    fetching = actions.add_parser("fetch", help="check the files of datasets, downloading what is not at hand")
+    describing = actions.add_parser("describe", help="sizes, classes, split and source of a dataset")
+
+    fetching.add_argument("names", nargs="+", metavar="NAME", help="names that `hypergnn data list` prints")
+    describing.add_argument("name", metavar="NAME", help="a name that `hypergnn data list` prints")
+    for action in (listing, fetching, describing):
+        action.add_argument("--data-dir", metavar="DIR", help="folder to look in first (default: HYPERGNN_DATA)")
+    for action in (fetching, describing):
+        action.add_argument("--quiet", action="store_true", help="no progress bar")
+    for action in (listing, describing):
+        action.add_argument("--json", action="store_true", help="print JSON for scripts")
+    listing.set_defaults(run=_data_list)
+    fetching.set_defaults(run=_data_fetch)
+    describing.set_defaults(run=_data_describe)
+
+
+def _data_list(arguments: argparse.Namespace) -> None:
+    from hypergnn.datasets.catalogue import BUNDLES, DESCRIPTIONS
+    from hypergnn.datasets.sources import find_local
+
+    rows = [
+        {
+            "name": name,
+            "description": description,
+            "at_hand": find_local(name, data_dir=arguments.data_dir) if name in BUNDLES else "scikit-learn",
+        }
+        for name, description in DESCRIPTIONS.items()
+    ]
+    if arguments.json:
+        print(json.dumps(rows, indent=2))
+        return
+    for row in rows:
+        at_hand = f"from {row['at_hand']}" if row["at_hand"] else "to be fetched"
+        print(f"{row['name']:10}{row['description']} ({at_hand})")
+
+
+def _data_fetch(arguments: argparse.Namespace) -> None:
+    from hypergnn.checks import check_choice
+    from hypergnn.datasets.catalogue import BUNDLES, DESCRIPTIONS
+    from hypergnn.datasets.sources import fetch
+
+    for name in arguments.names:
+        check_choice("NAME", name, tuple(DESCRIPTIONS))
+    for name in arguments.names:
+        if name not in BUNDLES:
+            print(f"{name}: nothing to fetch")
+            continue
+        fetched = fetch(name, data_dir=arguments.data_dir, quiet=arguments.quiet)
+        print(f"{name}: {fetched.origin}, {len(fetched.content)} files checked")
+
+
+def _data_describe(arguments: argparse.Namespace) -> None:
+    from hypergnn.datasets import load
+
+    data = load(arguments.name, data_dir=arguments.data_dir, quiet=arguments.quiet)
+    print(json.dumps(data.statistics(), indent=2) if arguments.json else data.describe())

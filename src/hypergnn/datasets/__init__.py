@@ -1,0 +1,15 @@
+"""Real data in one line: citation networks, newsgroup postings, handwritten digits.
+
+Example:
+    >>> import hypergnn as hg
+    >>> hg.datasets.load("digits")
+    Dataset('digits': 1797 vertices, 1797 hyperedges, 64 features, 10 classes, split 200/500/1000)
+"""
+
+from hypergnn.datasets.dataset import Dataset
+from hypergnn.datasets.errors import DataError, DataNotFoundError
+from hypergnn.datasets.loading import available, load
+from hypergnn.datasets.sources import cache_folder
+from hypergnn.datasets.splits import draw_split
+
+__all__ = ["DataError", "DataNotFoundError", "Dataset", "available", "cache_folder", "draw_split", "load"]

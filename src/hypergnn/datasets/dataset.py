@@ -1,0 +1,187 @@
+"""A dataset: features, labels, structure and split, in one frozen object."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from hypergnn.checks import as_ids, check_choice
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from hypergnn.graph import Graph
+    from hypergnn.hypergraph import Hypergraph
+
+Ids = npt.NDArray[np.int64]
+_STICKY = "\N{NO-BREAK SPACE}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset:
+    """Vertices with features and labels, the hypergraph they form, and who is to be learned from and judged by.
+
+    Example:
+        >>> import hypergnn as hg
+        >>> data = hg.datasets.load("digits")
+        >>> data
+        Dataset('digits': 1797 vertices, 1797 hyperedges, 64 features, 10 classes, split 200/500/1000)
+        >>> hg.HypergraphConv(64, 10)(data.features(), data.hypergraph).shape
+        torch.Size([1797, 10])
+    """
+
+    name: str
+    x: sparse.csr_array | npt.NDArray[np.float32]
+    """Features as published, ``(N, F)`` float32; sparse features stay sparse."""
+    y: Ids
+    """Class of each vertex, ``(N,)``, -1 where it is not known."""
+    class_names: tuple[str, ...]
+    graph: Graph | None
+    """The pairwise links, where the data has such."""
+    hypergraph: Hypergraph
+    train: Ids
+    """Vertices to learn from, ascending."""
+    val: Ids
+    """Vertices to tune on, ascending."""
+    test: Ids
+    """Vertices to be judged by, ascending."""
+    source: str
+    """Where the data came from."""
+
+    def __post_init__(self) -> None:
+        """Refuse parts that do not fit together."""
+        n_vertices = self.hypergraph.n_vertices
+        if self.x.ndim != 2 or self.x.shape[0] != n_vertices or self.y.shape != (n_vertices,):
+            raise ValueError(
+                f"x and y must have one row per vertex, {n_vertices}; got shapes {self.x.shape} and {self.y.shape}."
+            )
+        if self.graph is not None and self.graph.n_vertices != n_vertices:
+            raise ValueError(f"graph must have the {n_vertices} vertices of the hypergraph; {self.graph} has others.")
+        as_ids("y + 1", self.y + 1, len(self.class_names) + 1, "classes + 1")
+        split = np.concatenate(
+            [as_ids(n, getattr(self, n), n_vertices, "n_vertices") for n in ("train", "val", "test")]
+        )
+        if np.unique(split).size < split.size:
+            raise ValueError("train, val and test must have no vertex in common and name none twice.")
+        if (self.y[split] < 0).any():
+            raise ValueError("train, val and test must hold vertices with a known label only.")
+
+    @property
+    def n_features(self) -> int:
+        """Number of features of each vertex."""
+        return int(self.x.shape[1])
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.class_names)
+
+    def features(self, normalize: Literal["none", "row"] = "none") -> Tensor:
+        """The features as a torch tensor, sparse CSR where :attr:`x` is sparse.
+
+        Args:
+            normalize: ``"none"`` gives the features as published; ``"row"`` divides each vertex's features by the sum
+                of their magnitudes, as is usual for bags of words, so that long texts count no more than short ones.
+                A vertex without features keeps none.
+
+        Example:
+            >>> import hypergnn as hg
+            >>> data = hg.datasets.load("digits")
+            >>> x, scaled = data.features(), data.features(normalize="row")
+            >>> bool((scaled * x.sum(dim=1, keepdim=True)).allclose(x))
+            True
+        """
+        import torch
+
+        check_choice("normalize", normalize, ("none", "row"))
+        x: Any = self.x.copy()
+        if normalize == "row":
+            total = np.asarray(abs(x).sum(axis=1), dtype=np.float32)  # (N,)
+            scale = np.divide(1, total, out=np.zeros_like(total), where=total > 0)
+            if sparse.issparse(x):
+                x.data *= np.repeat(scale, np.diff(x.indptr))
+            else:
+                x *= scale[:, None]
+        if not sparse.issparse(x):
+            return torch.from_numpy(x)
+        x.sum_duplicates()
+        indptr, indices, values = (torch.from_numpy(part) for part in (x.indptr, x.indices, x.data))
+        return torch.sparse_csr_tensor(indptr, indices, values, size=x.shape, check_invariants=True)
+
+    def statistics(self) -> dict[str, Any]:
+        """The numbers that :meth:`describe` prints, ready for JSON.
+
+        Example:
+            >>> import hypergnn as hg
+            >>> hg.datasets.load("digits").statistics()["hyperedge_sizes"]
+            {'min': 11, 'median': 11.0, 'max': 11}
+        """
+        sizes = self.hypergraph.size.cpu().numpy()
+        shared = self.hypergraph.to_scipy() @ (sizes > 1)  # (N,) hyperedges in which a vertex meets another one
+        n_known = int(np.count_nonzero(self.x.data if sparse.issparse(self.x) else self.x))
+        counts = np.bincount(self.y[self.y >= 0], minlength=self.n_classes)
+        return {
+            "name": self.name,
+            "vertices": self.hypergraph.n_vertices,
+            "isolated_vertices": int((shared == 0).sum()),
+            "hyperedges": self.hypergraph.n_hyperedges,
+            "hyperedge_sizes": {
+                "min": int(sizes.min(initial=np.inf) if sizes.size else 0),
+                "median": float(np.median(sizes)) if sizes.size else 0.0,
+                "max": int(sizes.max(initial=0)),
+            },
+            "incidences": self.hypergraph.n_incidences,
+            "links": None if self.graph is None else self.graph.n_links,
+            "features": self.n_features,
+            "density": n_known / max(self.x.shape[0] * self.n_features, 1),
+            "classes": dict(zip(self.class_names, counts.tolist(), strict=True)),
+            "unlabelled_vertices": int((self.y < 0).sum()),
+            "split": {"train": self.train.size, "val": self.val.size, "test": self.test.size},
+            "source": self.source,
+        }
+
+    def describe(self) -> str:
+        """One screen of text: sizes, features, classes, split and source.
+
+        Example:
+            >>> import hypergnn as hg
+            >>> print(hg.datasets.load("digits").describe())
+            digits
+              1797 vertices, 0 of them isolated
+              1797 hyperedges of 11 to 11 vertices, median 11
+              19767 incidences
+              64 features, 51.07 % of them non-zero
+              10 classes: 0 (178), 1 (182), 2 (177), 3 (183), 4 (181), 5 (182), 6 (181),
+                7 (179), 8 (174), 9 (180)
+              200/500/1000 vertices to train/validate/test
+              source: scikit-learn
+        """
+        numbers = self.statistics()
+        sizes, links, unlabelled = numbers["hyperedge_sizes"], numbers["links"], numbers["unlabelled_vertices"]
+        classes = ", ".join(f"{name} ({count})".replace(" ", _STICKY) for name, count in numbers["classes"].items())
+        lines = [
+            f"{numbers['vertices']} vertices, {numbers['isolated_vertices']} of them isolated",
+            f"{numbers['hyperedges']} hyperedges of {sizes['min']} to {sizes['max']} vertices, "
+            f"median {sizes['median']:g}",
+            f"{numbers['incidences']} incidences",
+            *([] if links is None else [f"{links} links"]),
+            f"{numbers['features']} features, {numbers['density']:.2%} of them non-zero".replace("%", " %"),
+            f"{self.n_classes} classes: {classes}" + (f"; {unlabelled} vertices without a label" if unlabelled else ""),
+            "/".join(str(size) for size in numbers["split"].values()) + " vertices to train/validate/test",
+            f"source: {self.source}",
+        ]
+        wrapped = [textwrap.fill(line, 80, initial_indent="  ", subsequent_indent="    ") for line in lines]
+        return "\n".join([self.name, *wrapped]).replace(_STICKY, " ")
+
+    def __repr__(self) -> str:
+        """Sizes at a glance."""
+        split = "/".join(str(part.size) for part in (self.train, self.val, self.test))
+        return (
+            f"Dataset({self.name!r}: {self.hypergraph.n_vertices} vertices, {self.hypergraph.n_hyperedges} hyperedges, "
+            f"{self.n_features} features, {self.n_classes} classes, split {split})"
+        )

