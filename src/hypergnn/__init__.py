@@ -11,7 +11,7 @@ Example:
     torch.Size([4, 2])
 """
 
-from hypergnn import functional
+from hypergnn import functional, io
 from hypergnn.graph import Graph
 from hypergnn.hypergraph import Hypergraph
 from hypergnn.layers import GraphAttention, GraphConv, HypergraphAttention, HypergraphConv
@@ -26,4 +26,5 @@ __all__ = [
     "HypergraphAttention",
     "HypergraphConv",
     "functional",
+    "io",
 ]
