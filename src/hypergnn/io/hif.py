@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Collection
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, TypeGuard
 
 from hypergnn.hypergraph import Hypergraph
 from hypergnn.io.files import replacing
-from hypergnn.io.losses import refuse
+from hypergnn.io.losses import READING, check_ignore, refuse
 from hypergnn.io.parts import Attributes, Parts, from_parts, labels, to_parts
 
 
@@ -22,13 +22,15 @@ class _Rule(NamedTuple):
     says: str
 
 
-def _is_number(value: object) -> bool:
+def _is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-_ID = _Rule(
-    lambda value: isinstance(value, str) or (_is_number(value) and value == int(value)), "a string or a whole number"
-)
+def _is_id(value: object) -> bool:  # to JSON Schema, 1.0 is an integer as well
+    return isinstance(value, str) or (_is_number(value) and (isinstance(value, int) or value.is_integer()))
+
+
+_ID = _Rule(_is_id, "a string or an integer")
 _NUMBER = _Rule(_is_number, "a number")
 _OBJECT = _Rule(lambda value: isinstance(value, dict), "an object")
 _ARRAY = _Rule(lambda value: isinstance(value, list), "an array")
@@ -110,15 +112,15 @@ def read_hif(path: str | os.PathLike[str], *, ignore: Collection[str] = ()) -> H
         ...     io.read_hif(path)
         Hypergraph(2 vertices, 1 hyperedges, 1 incidences)
     """
+    check_ignore(ignore, READING)
     with open(path, "rb") as file:
         content = file.read()
     try:
         document = json.loads(content, parse_constant=_no_constant)
         _check(document)
-        network_type = document.get("network-type")
-        parts = _to_parts(document)
-        return from_parts(parts, ignore=ignore, directed=network_type == "directed", is_complex=network_type == "asc")
-    except (ValueError, RecursionError) as error:
+        kind = document.get("network-type")
+        return from_parts(_to_parts(document), ignore=ignore, directed=kind == "directed", is_complex=kind == "asc")
+    except (ValueError, TypeError, RecursionError) as error:
         raise ValueError(f"cannot read {os.fspath(path)} as HIF: {error}") from error
 
 

@@ -191,7 +191,7 @@ def _properties(view: Any) -> dict[Any, dict[str, Any]]:
     found = {}
     for name in view:
         values = own.get(name, default)
-        merged = {**values, **values["misc_properties"]}
+        merged = {**values["misc_properties"], **values}
         del merged["misc_properties"]
         merged.pop("_level", None)  # which HyperNetX keeps for itself
         found[name] = {key: value for key, value in merged.items() if value is not None and value == value}  # no NaN

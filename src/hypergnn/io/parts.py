@@ -94,7 +94,8 @@ def labels(names: Names | None, size: int) -> list[Any]:
     """What each vertex or hyperedge is called: its name, or its number where there are no names."""
     if names is None:
         return list(range(size))
-    return names.tolist() if names.dtype.kind in "biufO" else list(names)  # tolist would turn dates into numbers
+    # Not names.tolist(), which turns dates into numbers and leaves NumPy's numbers in arrays of objects.
+    return [name.item() if isinstance(name, np.generic) and name.dtype.kind in "biuf" else name for name in names]
 
 
 def number(names: Iterable[Hashable]) -> tuple[Names | None, dict[Hashable, int]]:

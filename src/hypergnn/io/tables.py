@@ -14,7 +14,7 @@ from hypergnn.checks import Names, check_choice
 from hypergnn.hypergraph import Hypergraph
 from hypergnn.incidence import Ids
 from hypergnn.io.files import needed, replacing
-from hypergnn.io.losses import check_holds, refuse
+from hypergnn.io.losses import check_holds, check_ignore, refuse
 from hypergnn.io.parts import are_integers, labels, number
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def write_incidence_table(H: Hypergraph, path: str | os.PathLike[str], *, ignore
         vertices, hyperedges = labels(None, H.n_vertices), labels(None, H.n_hyperedges)
     check_holds(H, "a table of incidences", _WRITING[1:], [word for word in ignore if word != "names"])
     vertex, hyperedge = H.vertex.cpu().numpy(), H.hyperedge.cpu().numpy()
-    columns = {"vertex": pyarrow.array(vertices).take(vertex), "hyperedge": pyarrow.array(hyperedges).take(hyperedge)}
+    columns = {"vertex": _column(vertices).take(vertex), "hyperedge": _column(hyperedges).take(hyperedge)}
     if bool((H.weight != 1).any()):
         columns["weight"] = pyarrow.array(H.weight.cpu().numpy()[hyperedge])
     table = pyarrow.table(columns)
@@ -104,6 +104,8 @@ def read_incidence_table(
         >>> H, H.vertex_names.tolist()
         (Hypergraph(2 vertices, 2 hyperedges, 3 incidences, weighted), ['Ann', 'Bob'])
     """
+    check_ignore(ignore, ("attrs",))
+    is_text = _suffix(path) == ".csv"
     asked = [vertex, hyperedge] + ([] if weight is None else [weight])
     try:
         table = _read(path, asked[:2])
@@ -117,7 +119,6 @@ def read_incidence_table(
         spare = [repr(column) for column in table.column_names if column not in asked]
         lost = f"the columns {', '.join(spare)}" if spare else ""
         refuse("a Hypergraph", {"attrs": lost}, ignore, ("attrs",))
-        is_text = _suffix(path) == ".csv"
         vertex_ids, vertex_names, n_vertices = _encode(table[vertex], vertex, is_text)
         hyperedge_ids, hyperedge_names, n_hyperedges = _encode(table[hyperedge], hyperedge, is_text)
         weights = None if weight is None else _weights(table[weight].to_numpy(), hyperedge_ids, n_hyperedges)
@@ -130,7 +131,7 @@ def read_incidence_table(
             vertex_names=vertex_names,
             hyperedge_names=hyperedge_names,
         )
-    except ValueError as error:  # pyarrow's own errors among them
+    except (ValueError, TypeError) as error:  # pyarrow's own errors are among them
         raise ValueError(f"cannot read {os.fspath(path)} as a table of incidences: {error}") from error
 
 
@@ -160,6 +161,11 @@ def _read(path: str | os.PathLike[str], text: list[str]) -> pyarrow.Table:
                 null_values=[""],
             ),
         )
+
+
+def _column(names: list[Any]) -> pyarrow.Array:
+    pyarrow = needed("pyarrow", extra="tables")
+    return pyarrow.array(names, pyarrow.int64() if are_integers(names) else pyarrow.large_string())
 
 
 def _encode(column: pyarrow.ChunkedArray, name: str, is_text: bool) -> tuple[Ids, Names | None, int]:
@@ -201,13 +207,12 @@ def _weights(rows: npt.NDArray[Any], hyperedge: Ids, n_hyperedges: int) -> npt.N
 def _unwritable(names: list[Any], suffix: str) -> str:
     """What a table cannot hold of ``names``, if anything."""
     if are_integers(names):
-        return ""
-    odd = next((name for name in names if not isinstance(name, str)), None)
-    if odd is not None:
-        return f"names such as {odd!r} in a column, only all text or all integers"
-    if suffix == ".csv" and all(map(_looks_like_integer, names)):
-        return f"names such as {names[0]!r} that are text but would be read as integers"
-    return ""
+        odd = next((name for name in names if not -(2**63) <= name < 2**63), None)
+    else:
+        odd = next((name for name in names if not isinstance(name, str)), None)
+        if odd is None and suffix == ".csv" and all(map(_looks_like_integer, names)):
+            return f"names such as {names[0]!r} that are text but would be read as integers"
+    return "" if odd is None else f"names such as {odd!r} in a column, only all text or all 64-bit integers"
 
 
 def _looks_like_integer(text: str) -> bool:
