@@ -93,6 +93,15 @@ def test_pyg_indexes_vertices_above_hyperedges_and_takes_weights_in_the_precisio
     assert (data.num_nodes, data.num_hyperedges) == (3, 3)
 
 
+def test_what_is_done_to_pyg_data_is_not_done_to_the_hypergraph():
+    H = named(centroid=[1, -1, -1])
+    data = io.to_pyg(H)
+    for tensor in (data.hyperedge_weight, data.hyperedge_index, data.hyperedge_centroid):
+        tensor.zero_()
+    data.vertex_names[0] = "z"
+    assert H.equals(named(centroid=[1, -1, -1]))
+
+
 def test_pyg_sizes_come_from_features_and_largest_id_where_nothing_else_says_them():
     index = torch.tensor([[0, 1], [0, 2]])
     assert repr(io.from_pyg(Data(x=torch.ones(4, 1), hyperedge_index=index))).startswith("Hypergraph(4 vertices, 3 hyp")

@@ -112,7 +112,7 @@ def from_xgi(hypergraph: xgi.Hypergraph, *, ignore: Collection[str] = ()) -> Hyp
         >>> import xgi
         >>> from hypergnn import io
         >>> H = io.from_xgi(xgi.Hypergraph({"first": ["a", "b"], "second": ["b", "c"]}))
-        >>> H, H.vertex_names.tolist()
+        >>> H, sorted(H.vertex_names)  # the order is XGI's, which keeps members in sets
         (Hypergraph(3 vertices, 2 hyperedges, 4 incidences), ['a', 'b', 'c'])
     """
     xgi = needed("xgi", extra="interop")

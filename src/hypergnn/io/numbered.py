@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -81,11 +82,11 @@ def to_pyg(H: Hypergraph, *, kind: str = "Data", dtype: torch.dtype = torch.floa
     made = data.Data() if kind == "Data" else data.HyperGraphData()
     made.num_nodes = H.n_vertices
     made["hyperedge_index" if kind == "Data" else "edge_index"] = index
-    made["hyperedge_weight"] = H.weight.to(dtype)
+    made["hyperedge_weight"] = H.weight.to(dtype, copy=True)  # what is done to data must not be done to H
     made["num_hyperedges"] = H.n_hyperedges
     for ours, theirs in _KEPT_BY_PYG.items():
         if getattr(H, ours) is not None:
-            made[theirs] = getattr(H, ours)
+            made[theirs] = deepcopy(getattr(H, ours))
     return made
 
 
@@ -155,7 +156,7 @@ def to_dhg(H: Hypergraph, *, ignore: Collection[str] = ()) -> dhg.Hypergraph:
             f"a DHG hypergraph merges hyperedges with the same vertices; {times} have {list(repeated)[:10]}. "
             "Merge such hyperedges first, with the sum of their weights."
         )
-    return needed("dhg", extra="interop").Hypergraph(H.n_vertices, members, H.weight.tolist())
+    return needed("dhg", extra="interop").Hypergraph(H.n_vertices, members or None, H.weight.tolist())
 
 
 def from_dhg(hypergraph: dhg.Hypergraph, *, ignore: Collection[str] = ()) -> Hypergraph:
