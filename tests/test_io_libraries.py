@@ -107,6 +107,7 @@ def test_pyg_sizes_come_from_features_and_largest_id_where_nothing_else_says_the
     assert repr(io.from_pyg(Data(x=torch.ones(4, 1), hyperedge_index=index))).startswith("Hypergraph(4 vertices, 3 hyp")
     weighted = Data(num_nodes=2, hyperedge_index=index, hyperedge_weight=torch.ones(5))
     assert io.from_pyg(weighted).n_hyperedges == 5
+    assert io.from_pyg(Data(num_nodes=2, num_hyperedges=4, hyperedge_index=index)).n_hyperedges == 4
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,14 @@ def test_a_csv_file_is_plain(folder):
     assert path.read_text() == '"vertex","hyperedge","weight"\n"say ""a""",0,1\n"b",1,2.5\n'
 
 
+def test_names_with_line_ends_survive_in_a_file_of_many_blocks(folder):
+    n = 100_000  # some megabytes, of which pyarrow reads one at a time
+    names = [f"first line of {vertex}\nsecond line" for vertex in range(n)]
+    H = Hypergraph.from_incidence(range(n), [0] * n, n, 1, vertex_names=names)
+    io.write_incidence_table(H, folder / "lines.csv")
+    assert io.read_incidence_table(folder / "lines.csv").equals(H)
+
+
 def test_text_that_is_no_integer_stays_text(folder):
     path = folder / "text.csv"
     path.write_text("vertex,hyperedge\n007,1\n7,2\nNA,-0\ntrue,2\n")
