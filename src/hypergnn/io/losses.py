@@ -1,0 +1,64 @@
+"""What a conversion cannot carry over: refused with one clear error, unless the caller says that it may be left out.
+
+Every function that might lose something takes ``ignore``, a tuple of the words below. Writing to a format that cannot
+hold part of a :class:`~hypergnn.Hypergraph` may lose
+
+- ``"names"``: the names of vertices and hyperedges; their numbers are written instead,
+- ``"centroids"``: the vertices around which hyperedges were built,
+- ``"isolated"``: vertices without a hyperedge,
+- ``"empty"``: hyperedges without a vertex.
+
+Reading from a format that holds more than a hypergraph may lose
+
+- ``"direction"``: which vertices are the head and which the tail of a hyperedge,
+- ``"asc"``: that the hyperedges are the faces of an abstract simplicial complex; they are taken as they are listed,
+- ``"vertex_weights"`` and ``"incidence_weights"``: weights other than 1 of vertices or of incidences,
+- ``"attrs"``: any other attribute of vertices, hyperedges or incidences,
+- ``"metadata"``: what is said of the hypergraph as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from hypergnn.hypergraph import Hypergraph
+
+READING = ("direction", "asc", "vertex_weights", "incidence_weights", "attrs", "metadata")
+
+
+def refuse(where: str, lost: Mapping[str, str], ignore: Collection[str], allowed: Collection[str]) -> None:
+    """Raise if anything is ``lost``, a description for each word, that the caller did not ask to ``ignore``.
+
+    Args:
+        where: The start of the message: what cannot hold what is lost.
+        lost: For each word a description of what would be lost; empty descriptions count as nothing.
+        ignore: The words that the caller gave.
+        allowed: The words that the caller may give.
+    """
+    check_ignore(ignore, allowed)
+    refused = {word: what for word, what in lost.items() if what and word not in ignore}
+    if refused:
+        words = tuple(word for word in allowed if word in refused or word in ignore)
+        raise ValueError(f"{where} cannot hold {'; '.join(refused.values())}. Give ignore={words!r} to go on without.")
+
+
+def check_ignore(ignore: Collection[str], allowed: Collection[str]) -> None:
+    """Raise unless ``ignore`` is a collection of ``allowed`` words."""
+    choices = ", ".join(map(repr, allowed))
+    if isinstance(ignore, str):
+        raise TypeError(f"ignore must be a tuple of some of {choices}; got the string {ignore!r}. Write ({ignore!r},).")
+    for word in ignore:
+        if word not in allowed:
+            raise ValueError(f"ignore must hold only {choices} here; got {word!r}.")
+
+
+def check_holds(H: Hypergraph, holder: str, cannot_hold: tuple[str, ...], ignore: Collection[str]) -> None:
+    """Raise if ``H`` has something that ``holder`` cannot hold and that the caller did not ask to ignore."""
+    has: dict[str, tuple[Any, str]] = {
+        "names": (H.vertex_names is not None or H.hyperedge_names is not None, "the names of vertices and hyperedges"),
+        "centroids": (H.centroid is not None, "the centroids of hyperedges"),
+        "isolated": ((H.vertex_offsets.diff() == 0).any(), "vertices without a hyperedge"),
+        "empty": ((H.hyperedge_offsets.diff() == 0).any(), "hyperedges without a vertex"),
+    }
+    refuse(holder, {word: has[word][1] if has[word][0] else "" for word in cannot_hold}, ignore, cannot_hold)

@@ -1,0 +1,198 @@
+"""Libraries that know vertices and hyperedges by name: NetworkX, XGI and HyperNetX."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable
+from typing import TYPE_CHECKING, Any
+
+from hypergnn.hypergraph import Hypergraph
+from hypergnn.io.files import needed
+from hypergnn.io.losses import check_holds
+from hypergnn.io.parts import Parts, from_parts, to_parts
+
+if TYPE_CHECKING:
+    import hypernetx
+    import networkx
+    import xgi
+
+_SIDES = ("vertex", "hyperedge")  # as NetworkX numbers the sides of a bipartite graph: 0 and 1
+
+
+def to_networkx(H: Hypergraph) -> networkx.Graph:
+    """The bipartite graph of vertices and hyperedges, with an edge for each incidence.
+
+    Its nodes are ``("vertex", name)`` and ``("hyperedge", name)``, so that a vertex and a hyperedge may share a name;
+    without names, numbers stand for them. Node attributes are ``bipartite``, 0 for vertices and 1 for hyperedges, and
+    for hyperedges ``weight`` and, where there is one, ``centroid``, the name of a vertex.
+
+    Example:
+        >>> from hypergnn import Hypergraph, io
+        >>> graph = io.to_networkx(Hypergraph.from_hyperedges([[0, 1]], n_vertices=2, weight=[3.0]))
+        >>> list(graph)
+        [('vertex', 0), ('vertex', 1), ('hyperedge', 0)]
+        >>> graph.nodes["hyperedge", 0]
+        {'bipartite': 1, 'weight': 3.0}
+    """
+    parts = to_parts(H)
+    graph = needed("networkx", extra="interop").Graph()
+    for side, nodes in enumerate((parts.vertices, parts.hyperedges)):
+        graph.add_nodes_from(
+            ((_SIDES[side], name), {"bipartite": side, **attributes}) for name, attributes in nodes.items()
+        )
+    graph.add_edges_from((("vertex", vertex), ("hyperedge", hyperedge)) for vertex, hyperedge, _ in parts.incidences)
+    return graph
+
+
+def from_networkx(graph: networkx.Graph, *, ignore: Collection[str] = ()) -> Hypergraph:
+    """Make a hypergraph from a bipartite graph.
+
+    Args:
+        graph: Each node must have the attribute ``bipartite``, 0 for vertices and 1 for hyperedges; ``weight`` and
+            ``centroid`` of hyperedges are kept. Nodes called ``("vertex", name)`` and ``("hyperedge", name)`` give
+            just their names.
+        ignore: What may be left out, as :mod:`hypergnn.io.losses` explains.
+
+    Raises:
+        ValueError: If a node is on no side, an edge joins two nodes of a side, or something would be lost.
+
+    Example:
+        >>> import networkx
+        >>> from hypergnn import io
+        >>> graph = networkx.complete_bipartite_graph(3, 2)  # it has the attribute bipartite, and a name
+        >>> H = io.from_networkx(graph, ignore=("metadata",))
+        >>> H, H.hyperedge_names.tolist()
+        (Hypergraph(3 vertices, 2 hyperedges, 6 incidences), [3, 4])
+    """
+    networkx = needed("networkx", extra="interop")
+    if not isinstance(graph, networkx.Graph):
+        raise TypeError(f"graph must be a networkx.Graph; got {type(graph).__name__}.")
+    side = dict(graph.nodes(data="bipartite"))
+    for node, value in side.items():
+        if value not in (0, 1):
+            raise ValueError(f"nodes must have bipartite=0 (vertices) or 1 (hyperedges); {node!r} has {value!r}.")
+    names = [_names([node for node in graph if side[node] == value], _SIDES[value]) for value in (0, 1)]
+    parts = Parts(metadata=graph.graph)
+    for node, attributes in graph.nodes(data=True):
+        nodes = parts.hyperedges if side[node] else parts.vertices
+        nodes[names[side[node]][node]] = {key: value for key, value in attributes.items() if key != "bipartite"}
+    for one, other, attributes in graph.edges(data=True):
+        if side[one] == side[other]:
+            raise ValueError(f"edges must join a vertex and a hyperedge; {one!r} and {other!r} are on the same side.")
+        vertex, hyperedge = (other, one) if side[one] else (one, other)
+        parts.incidences.append((names[0][vertex], names[1][hyperedge], attributes))
+    return from_parts(parts, ignore=ignore, directed=graph.is_directed())
+
+
+def to_xgi(H: Hypergraph) -> xgi.Hypergraph:
+    """An XGI hypergraph with the same names, and ``weight`` and ``centroid`` as attributes of the edges.
+
+    Example:
+        >>> from hypergnn import Hypergraph, io
+        >>> X = io.to_xgi(Hypergraph.from_hyperedges([[0, 1], []], n_vertices=3, weight=[3.0, 1.0]))
+        >>> X.edges.members(), X.edges[0]
+        ([{0, 1}, set()], {'weight': 3.0})
+    """
+    parts = to_parts(H)
+    made: xgi.Hypergraph = needed("xgi", extra="interop").Hypergraph()
+    made.add_nodes_from(parts.vertices)
+    for hyperedge, members in parts.members().items():
+        made.add_edge(members, idx=hyperedge, **parts.hyperedges[hyperedge])
+    return made
+
+
+def from_xgi(hypergraph: xgi.Hypergraph, *, ignore: Collection[str] = ()) -> Hypergraph:
+    """Make a hypergraph from an XGI hypergraph, with ``weight`` and ``centroid`` from the attributes of its edges.
+
+    Args:
+        hypergraph: An ``xgi.Hypergraph``; with ``"direction"`` ignored also an ``xgi.DiHypergraph``, and with ``"asc"``
+            ignored also an ``xgi.SimplicialComplex``.
+        ignore: What may be left out, as :mod:`hypergnn.io.losses` explains.
+
+    Example:
+        >>> import xgi
+        >>> from hypergnn import io
+        >>> H = io.from_xgi(xgi.Hypergraph({"first": ["a", "b"], "second": ["b", "c"]}))
+        >>> H, sorted(H.vertex_names)  # the order is XGI's, which keeps members in sets
+        (Hypergraph(3 vertices, 2 hyperedges, 4 incidences), ['a', 'b', 'c'])
+    """
+    xgi = needed("xgi", extra="interop")
+    if not isinstance(hypergraph, (xgi.Hypergraph, xgi.DiHypergraph)):
+        raise TypeError(f"hypergraph must be an xgi.Hypergraph; got {type(hypergraph).__name__}.")
+    described = xgi.to_hif_dict(hypergraph)
+    parts = Parts(
+        vertices={node: dict(hypergraph.nodes[node]) for node in hypergraph.nodes},
+        hyperedges={edge: dict(hypergraph.edges[edge]) for edge in hypergraph.edges},
+        incidences=[(record["node"], record["edge"], {}) for record in described["incidences"]],
+        metadata=described["metadata"],
+    )
+    return from_parts(
+        parts,
+        ignore=ignore,
+        directed=isinstance(hypergraph, xgi.DiHypergraph),
+        is_complex=isinstance(hypergraph, xgi.SimplicialComplex),
+    )
+
+
+def to_hypernetx(H: Hypergraph, *, ignore: Collection[str] = ()) -> hypernetx.Hypergraph:
+    """A HyperNetX hypergraph with the same names and weights, and ``centroid`` as a property of the edges.
+
+    Args:
+        H: The hypergraph. HyperNetX knows vertices and hyperedges only through incidences.
+        ignore: What may be left out, as :mod:`hypergnn.io.losses` explains: ``"isolated"``, ``"empty"``.
+
+    Example:
+        >>> from hypergnn import Hypergraph, io
+        >>> X = io.to_hypernetx(Hypergraph.from_hyperedges([[0, 1], [1]], n_vertices=2, weight=[3.0, 1.0]))
+        >>> X.incidence_dict, X.edges[0].weight
+        ({0: [0, 1], 1: [1]}, 3.0)
+    """
+    check_holds(H, "a HyperNetX hypergraph", ("isolated", "empty"), ignore)
+    parts = to_parts(H)
+    rows = [(hyperedge, vertex) for vertex, hyperedge, _ in parts.incidences]  # this order keeps that of the vertices
+    used = {hyperedge: parts.hyperedges[hyperedge] for hyperedge, _ in rows}
+    hypernetx = needed("hypernetx", extra="interop")
+    table = needed("pandas", extra="interop").DataFrame(rows, columns=["edges", "nodes"])
+    return hypernetx.Hypergraph(table if rows else {}, edge_properties=used or None)
+
+
+def from_hypernetx(hypergraph: hypernetx.Hypergraph, *, ignore: Collection[str] = ()) -> Hypergraph:
+    """Make a hypergraph from a HyperNetX hypergraph, with the weights of its edges and their property ``centroid``.
+
+    Args:
+        hypergraph: Its cell weights and node weights must be 1, unless they are ignored.
+        ignore: What may be left out, as :mod:`hypergnn.io.losses` explains.
+
+    Example:
+        >>> import hypernetx
+        >>> from hypergnn import io
+        >>> H = io.from_hypernetx(hypernetx.Hypergraph({"first": ["a", "b"], "second": ["b", "c"]}))
+        >>> H, H.hyperedge_names.tolist()
+        (Hypergraph(3 vertices, 2 hyperedges, 4 incidences), ['first', 'second'])
+    """
+    hypernetx = needed("hypernetx", extra="interop")
+    if not isinstance(hypergraph, hypernetx.Hypergraph):
+        raise TypeError(f"hypergraph must be a hypernetx.Hypergraph; got {type(hypergraph).__name__}.")
+    parts = Parts(
+        vertices=_properties(hypergraph.nodes),
+        hyperedges=_properties(hypergraph.edges),
+        incidences=[(node, edge, cell) for (edge, node), cell in _properties(hypergraph.incidences).items()],
+        metadata={} if hypergraph.name is None else {"name": hypergraph.name},
+    )
+    return from_parts(parts, ignore=ignore)
+
+
+def _names(nodes: list[Any], side: str) -> dict[Hashable, Hashable]:
+    tagged = all(isinstance(node, tuple) and len(node) == 2 and node[0] == side for node in nodes)
+    return {node: node[1] if tagged else node for node in nodes}
+
+
+def _properties(view: Any) -> dict[Any, dict[str, Any]]:
+    own, default = view.user_defined_properties.to_dict("index"), view.property_store.default_properties
+    found = {}
+    for name in view:
+        values = own.get(name, default)
+        merged = {**values["misc_properties"], **values}
+        del merged["misc_properties"]
+        merged.pop("_level", None)  # which HyperNetX keeps for itself
+        found[name] = {key: value for key, value in merged.items() if value is not None and value == value}  # no NaN
+    return found

@@ -1,0 +1,186 @@
+"""Libraries that know vertices and hyperedges by number: SciPy, PyTorch Geometric (PyG) and DeepHypergraph (DHG)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from hypergnn.checks import check_choice
+from hypergnn.hypergraph import Hypergraph
+from hypergnn.io.files import needed
+from hypergnn.io.losses import check_holds, refuse
+
+if TYPE_CHECKING:
+    import dhg
+    from scipy import sparse
+    from torch_geometric.data import Data
+
+_KEPT_BY_PYG = {"centroid": "hyperedge_centroid", "vertex_names": "vertex_names", "hyperedge_names": "hyperedge_names"}
+
+
+def to_scipy(H: Hypergraph, *, ignore: Collection[str] = ()) -> tuple[sparse.csr_array, npt.NDArray[np.float64]]:
+    """The ``(N, M)`` incidence matrix of zeros and ones, and the ``(M,)`` weights of the hyperedges.
+
+    Args:
+        H: The hypergraph.
+        ignore: What may be left out, as :mod:`hypergnn.io.losses` explains: ``"names"``, ``"centroids"``.
+
+    Example:
+        >>> from hypergnn import Hypergraph, io
+        >>> H = Hypergraph.from_hyperedges([[0, 1], [1]], n_vertices=3, weight=[1.0, 2.0])
+        >>> incidence, weight = io.to_scipy(H)
+        >>> incidence.toarray().tolist(), weight.tolist()
+        ([[1.0, 0.0], [1.0, 1.0], [0.0, 0.0]], [1.0, 2.0])
+    """
+    check_holds(H, "an incidence matrix", ("names", "centroids"), ignore)
+    return H.to_scipy(), H.weight.cpu().numpy().copy()
+
+
+def from_scipy(incidence: sparse.sparray | sparse.spmatrix, weight: Any = None) -> Hypergraph:
+    """Make a hypergraph from a sparse ``(N, M)`` matrix of zeros and ones and the weights of the hyperedges.
+
+    Args:
+        incidence: One row per vertex and one column per hyperedge.
+        weight: One positive weight per hyperedge; all ones if omitted.
+
+    Example:
+        >>> from hypergnn import Hypergraph, io
+        >>> H = Hypergraph.from_hyperedges([[0, 1], [1]], n_vertices=3, weight=[1.0, 2.0])
+        >>> io.from_scipy(*io.to_scipy(H)).equals(H)
+        True
+    """
+    return Hypergraph.from_scipy(incidence, weight)
+
+
+def to_pyg(H: Hypergraph, *, kind: str = "Data", dtype: torch.dtype = torch.float64) -> Data:
+    """A PyG data object with the incidences, to which features and labels can be added.
+
+    It has ``hyperedge_index`` (``edge_index`` in a ``HyperGraphData``), ``hyperedge_weight``, ``num_nodes`` and
+    ``num_hyperedges``; the last one because PyG takes the number of hyperedges from the largest id, and so cannot see
+    empty ones at the end. Where ``H`` has them, there are also ``hyperedge_centroid``, ``vertex_names`` and
+    ``hyperedge_names``.
+
+    Args:
+        H: The hypergraph.
+        kind: ``"Data"`` or ``"HyperGraphData"``.
+        dtype: Of the weights. The default keeps them exactly; a network in single precision wants ``torch.float32``.
+
+    Example:
+        >>> from hypergnn import Hypergraph, io
+        >>> io.to_pyg(Hypergraph.from_hyperedges([[0, 1], [1], []], n_vertices=3))
+        Data(num_nodes=3, hyperedge_index=[2, 3], hyperedge_weight=[3], num_hyperedges=3)
+    """
+    check_choice("kind", kind, ("Data", "HyperGraphData"))
+    data = needed("torch_geometric.data.hypergraph_data", extra="interop")
+    index = torch.stack([H.vertex.long(), H.hyperedge.long()])
+    made = data.Data() if kind == "Data" else data.HyperGraphData()
+    made.num_nodes = H.n_vertices
+    made["hyperedge_index" if kind == "Data" else "edge_index"] = index
+    made["hyperedge_weight"] = H.weight.to(dtype, copy=True)  # what is done to data must not be done to H
+    made["num_hyperedges"] = H.n_hyperedges
+    for ours, theirs in _KEPT_BY_PYG.items():
+        if getattr(H, ours) is not None:
+            made[theirs] = deepcopy(getattr(H, ours))
+    return made
+
+
+def from_pyg(data: Data) -> Hypergraph:
+    """Make a hypergraph from the incidences of a PyG data object; features, labels and masks stay in ``data``.
+
+    The number of vertices is ``num_nodes`` or the number of rows of ``x``. The number of hyperedges is
+    ``num_hyperedges``, or the number of weights, or else what PyG takes it for: the largest id plus one.
+
+    Args:
+        data: A ``Data`` with ``hyperedge_index`` or a ``HyperGraphData`` with ``edge_index``.
+
+    Raises:
+        ValueError: If there are no incidences or the number of vertices is not known.
+
+    Example:
+        >>> from hypergnn import Hypergraph, io
+        >>> H = Hypergraph.from_hyperedges([[0, 1], [1], []], n_vertices=3)
+        >>> io.from_pyg(io.to_pyg(H, kind="HyperGraphData")).equals(H)
+        True
+    """
+    pyg = needed("torch_geometric.data.hypergraph_data", extra="interop")
+    if not isinstance(data, pyg.Data):
+        raise TypeError(f"data must be a torch_geometric Data; got {type(data).__name__}.")
+    held = data.to_dict()  # what was set, where attributes of the object would also be what PyG guesses
+    index = held.get("edge_index" if isinstance(data, pyg.HyperGraphData) else "hyperedge_index")
+    if index is None or index.dim() != 2 or index.shape[0] != 2:
+        raise ValueError(
+            "data must have hyperedge_index, or edge_index in a HyperGraphData, of shape (2, incidences), vertices "
+            f"above hyperedges; got {None if index is None else tuple(index.shape)}."
+        )
+    n_vertices = held.get("num_nodes", held["x"].shape[0] if held.get("x") is not None else None)
+    if n_vertices is None:
+        raise ValueError("data must say how many vertices there are: set data.num_nodes or data.x.")
+    weight = held.get("hyperedge_weight")
+    inferred = int(index[1].max()) + 1 if index.shape[1] else 0
+    return Hypergraph.from_incidence(
+        index[0],
+        index[1],
+        n_vertices,
+        held.get("num_hyperedges", inferred if weight is None else weight.shape[0]),
+        weight,
+        **{ours: held.get(theirs) for ours, theirs in _KEPT_BY_PYG.items()},
+    )
+
+
+def to_dhg(H: Hypergraph, *, ignore: Collection[str] = ()) -> dhg.Hypergraph:
+    """A DHG hypergraph with the same vertices, hyperedges and weights.
+
+    Args:
+        H: The hypergraph. DHG needs a vertex, and merges hyperedges that have the same vertices, which would change the
+            numbers of the others and the weights: such a hypergraph is refused.
+        ignore: What may be left out, as :mod:`hypergnn.io.losses` explains: ``"names"``, ``"centroids"``.
+
+    Example:
+        >>> from hypergnn import Hypergraph, io
+        >>> io.to_dhg(Hypergraph.from_hyperedges([[0, 1], [1]], n_vertices=3))
+        Hypergraph(num_v=3, num_e=2)
+    """
+    check_holds(H, "a DHG hypergraph", ("names", "centroids"), ignore)
+    if H.n_vertices == 0:
+        raise ValueError("a DHG hypergraph must have at least one vertex; got none.")
+    members = [tuple(part.tolist()) for part in H.hyperedge_members.split(H.hyperedge_offsets.diff().tolist())]
+    if len(set(members)) < len(members):
+        repeated, times = Counter(members).most_common(1)[0]
+        raise ValueError(
+            f"a DHG hypergraph merges hyperedges with the same vertices; {times} have {list(repeated)[:10]}. "
+            "Merge such hyperedges first, with the sum of their weights."
+        )
+    return needed("dhg", extra="interop").Hypergraph(H.n_vertices, members or None, H.weight.tolist())
+
+
+def from_dhg(hypergraph: dhg.Hypergraph, *, ignore: Collection[str] = ()) -> Hypergraph:
+    """Make a hypergraph from the vertices, hyperedges and weights of a DHG hypergraph.
+
+    Args:
+        hypergraph: Its groups of hyperedges are put one after another.
+        ignore: What may be left out, as :mod:`hypergnn.io.losses` explains: ``"vertex_weights"``, and with ``"attrs"``
+            which group each hyperedge is in, if there are several.
+
+    Example:
+        >>> from hypergnn import Hypergraph, io
+        >>> H = Hypergraph.from_hyperedges([[0, 1], [1]], n_vertices=3, weight=[1.0, 2.0])
+        >>> io.from_dhg(io.to_dhg(H)).equals(H)
+        True
+    """
+    dhg = needed("dhg", extra="interop")
+    if not isinstance(hypergraph, dhg.Hypergraph):
+        raise TypeError(f"hypergraph must be a dhg.Hypergraph; got {type(hypergraph).__name__}.")
+    groups = hypergraph.group_names
+    lost = {
+        "vertex_weights": "weights of vertices" if any(weight != 1 for weight in hypergraph.v_weight) else "",
+        "attrs": f"groups of hyperedges ({', '.join(map(repr, groups))})" if len(groups) > 1 else "",
+    }
+    refuse("a Hypergraph", lost, ignore, tuple(lost))
+    hyperedges, weight = hypergraph.e
+    return Hypergraph.from_hyperedges(hyperedges, hypergraph.num_v, weight)

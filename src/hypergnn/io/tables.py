@@ -1,0 +1,219 @@
+"""Tables with a row for each incidence, as CSV or Parquet files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hypergnn.checks import Names, check_choice
+from hypergnn.hypergraph import Hypergraph
+from hypergnn.incidence import Ids
+from hypergnn.io.files import needed, replacing
+from hypergnn.io.losses import check_holds, check_ignore, refuse
+from hypergnn.io.parts import are_integers, labels, number
+
+if TYPE_CHECKING:
+    import pyarrow
+
+_WRITING = ("names", "centroids", "isolated", "empty")
+
+
+def write_incidence_table(H: Hypergraph, path: str | os.PathLike[str], *, ignore: Collection[str] = ()) -> None:
+    """Write a row for each incidence, with columns ``vertex``, ``hyperedge`` and, unless all are 1, ``weight``.
+
+    The columns hold names, or numbers where there are no names. The weight of a hyperedge stands in each of its rows.
+
+    Args:
+        H: The hypergraph. The names of its vertices, and likewise of its hyperedges, must be all text or all integers;
+            in a CSV file, text that looks like integers is refused, because it would be read as such.
+        path: A ``.csv`` or ``.parquet`` file, which is replaced as a whole or, if anything fails, not touched.
+        ignore: What may be left out, as :mod:`hypergnn.io.losses` explains: ``"centroids"``, ``"isolated"``,
+            ``"empty"``, and ``"names"``, where the table cannot hold them.
+
+    Example:
+        >>> import tempfile, pathlib
+        >>> from hypergnn import Hypergraph, io
+        >>> H = Hypergraph.from_incidence([0, 1, 1], [0, 0, 1], 2, 2, vertex_names=["a", "b"])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "small.csv")
+        ...     io.write_incidence_table(H, path)
+        ...     print(path.read_text())
+        "vertex","hyperedge"
+        "a",0
+        "b",0
+        "b",1
+        <BLANKLINE>
+    """
+    suffix = _suffix(path)
+    pyarrow = needed("pyarrow", extra="tables")
+    vertices, hyperedges = labels(H.vertex_names, H.n_vertices), labels(H.hyperedge_names, H.n_hyperedges)
+    odd = _unwritable(vertices, suffix) or _unwritable(hyperedges, suffix)
+    refuse(f"a {suffix} table", {"names": odd}, ignore, _WRITING)
+    if odd:
+        vertices, hyperedges = labels(None, H.n_vertices), labels(None, H.n_hyperedges)
+    check_holds(H, "a table of incidences", _WRITING[1:], [word for word in ignore if word != "names"])
+    vertex, hyperedge = H.vertex.cpu().numpy(), H.hyperedge.cpu().numpy()
+    columns = {"vertex": _column(vertices).take(vertex), "hyperedge": _column(hyperedges).take(hyperedge)}
+    if bool((H.weight != 1).any()):
+        columns["weight"] = pyarrow.array(H.weight.cpu().numpy()[hyperedge])
+    table = pyarrow.table(columns)
+    with replacing(path) as file:
+        if suffix == ".csv":
+            needed("pyarrow.csv", extra="tables").write_csv(table, file)
+        else:
+            needed("pyarrow.parquet", extra="tables").write_table(table, file)
+
+
+def read_incidence_table(
+    path: str | os.PathLike[str],
+    *,
+    vertex: str = "vertex",
+    hyperedge: str = "hyperedge",
+    weight: str | None = None,
+    ignore: Collection[str] = (),
+) -> Hypergraph:
+    r"""Read a hypergraph from a table with a row for each incidence.
+
+    Vertices and hyperedges are those that occur, numbered in the order in which they do; the values become names,
+    except values that are just the numbers from 0 on. In a CSV file, a column whose values are all integers gives
+    integers, any other gives text.
+
+    Args:
+        path: A ``.csv`` file with a header, or a ``.parquet`` file.
+        vertex: The column of vertices, of text or integers.
+        hyperedge: The column of hyperedges, of text or integers.
+        weight: The column of weights, the same in all rows of a hyperedge; without it, all weights are 1.
+        ignore: ``("attrs",)`` if other columns may be left out.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        ValueError: If the file is no such table, a column is missing, a value is missing, or a column would be lost.
+
+    Example:
+        >>> import tempfile, pathlib
+        >>> from hypergnn import io
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "papers.csv")
+        ...     _ = path.write_text("author,paper,importance\nAnn,p1,2\nBob,p1,2\nBob,p2,1\n")
+        ...     H = io.read_incidence_table(path, vertex="author", hyperedge="paper", weight="importance")
+        >>> H, H.vertex_names.tolist()
+        (Hypergraph(2 vertices, 2 hyperedges, 3 incidences, weighted), ['Ann', 'Bob'])
+    """
+    check_ignore(ignore, ("attrs",))
+    is_text = _suffix(path) == ".csv"
+    asked = [vertex, hyperedge] + ([] if weight is None else [weight])
+    try:
+        table = _read(path, asked[:2])
+        for column in asked:
+            if table.column_names.count(column) != 1:
+                raise ValueError(f"there must be one column {column!r}; the columns are {table.column_names}.")
+            if table[column].null_count:
+                raise ValueError(
+                    f"column {column!r} must have a value in each row; {table[column].null_count} are missing."
+                )
+        spare = [repr(column) for column in table.column_names if column not in asked]
+        lost = f"the columns {', '.join(spare)}" if spare else ""
+        refuse("a Hypergraph", {"attrs": lost}, ignore, ("attrs",))
+        vertex_ids, vertex_names, n_vertices = _encode(table[vertex], vertex, is_text)
+        hyperedge_ids, hyperedge_names, n_hyperedges = _encode(table[hyperedge], hyperedge, is_text)
+        weights = None if weight is None else _weights(table[weight].to_numpy(), hyperedge_ids, n_hyperedges)
+        return Hypergraph.from_incidence(
+            vertex_ids,
+            hyperedge_ids,
+            n_vertices,
+            n_hyperedges,
+            weight=weights,
+            vertex_names=vertex_names,
+            hyperedge_names=hyperedge_names,
+        )
+    except (ValueError, TypeError) as error:  # pyarrow's own errors are among them
+        raise ValueError(f"cannot read {os.fspath(path)} as a table of incidences: {error}") from error
+
+
+def _suffix(path: str | os.PathLike[str]) -> str:
+    suffix = Path(path).suffix
+    check_choice("the ending of path", suffix, (".csv", ".parquet"))
+    return suffix
+
+
+def _read(path: str | os.PathLike[str], text: list[str]) -> pyarrow.Table:
+    pyarrow = needed("pyarrow", extra="tables")
+    if _suffix(path) == ".parquet":
+        with open(path, "rb") as file:
+            try:
+                return needed("pyarrow.parquet", extra="tables").read_table(file)
+            except OSError as error:
+                raise ValueError(str(error)) from error
+    csv = needed("pyarrow.csv", extra="tables")
+    with open(path, "rb") as file:
+        return csv.read_csv(
+            file,
+            parse_options=csv.ParseOptions(newlines_in_values=True),
+            convert_options=csv.ConvertOptions(
+                column_types=dict.fromkeys(text, pyarrow.large_string()),  # "007" is not 7
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+                null_values=[""],
+            ),
+        )
+
+
+def _column(names: list[Any]) -> pyarrow.Array:
+    pyarrow = needed("pyarrow", extra="tables")
+    return pyarrow.array(names, pyarrow.int64() if are_integers(names) else pyarrow.large_string())
+
+
+def _encode(column: pyarrow.ChunkedArray, name: str, is_text: bool) -> tuple[Ids, Names | None, int]:
+    """Number the values of a column.
+
+    Returns:
+        The number of each row's value, the values in the order of their numbers or ``None`` if they are the numbers
+        themselves, and how many different ones there are.
+    """
+    pyarrow = needed("pyarrow", extra="tables")
+    types, kind = pyarrow.types, column.type
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    if not (types.is_integer(kind) or types.is_string(kind) or types.is_large_string(kind)):
+        raise ValueError(f"column {name!r} must hold text or integers; got {kind}. Convert it.")
+    large = column.cast(pyarrow.int64() if types.is_integer(kind) else pyarrow.large_string())
+    encoded = large.combine_chunks().dictionary_encode()
+    values = encoded.dictionary.to_pylist()
+    if is_text and all(map(_looks_like_integer, values)):
+        values = [int(value) for value in values]
+    names, ids = number(values)
+    own = np.fromiter((ids[value] for value in values), dtype=np.int64, count=len(values))
+    return own[encoded.indices.to_numpy(zero_copy_only=False)], names, len(values)
+
+
+def _weights(rows: npt.NDArray[Any], hyperedge: Ids, n_hyperedges: int) -> npt.NDArray[Any]:
+    weights = np.empty(n_hyperedges, dtype=rows.dtype)
+    weights[hyperedge] = rows
+    differing = np.flatnonzero(weights[hyperedge] != rows)
+    if differing.size:
+        row = int(differing[0])
+        raise ValueError(
+            "all rows of a hyperedge must have the same weight; "
+            f"row {row} has {rows[row]}, another row of its hyperedge has {weights[hyperedge[row]]}."
+        )
+    return weights
+
+
+def _unwritable(names: list[Any], suffix: str) -> str:
+    """What a table cannot hold of ``names``, if anything."""
+    if are_integers(names):
+        odd = next((name for name in names if not -(2**63) <= name < 2**63), None)
+    else:
+        odd = next((name for name in names if not isinstance(name, str)), None)
+        if odd is None and suffix == ".csv" and all(map(_looks_like_integer, names)):
+            return f"names such as {names[0]!r} that are text but would be read as integers"
+    return "" if odd is None else f"names such as {odd!r} in a column, only all text or all 64-bit integers"
+
+
+def _looks_like_integer(text: str) -> bool:
+    return text.removeprefix("-").isdecimal() and text == str(int(text))
