@@ -15,12 +15,15 @@ SOURCE = ROOT / "src" / "hypergnn"
 
 # Each module may import from those in the lines before its own.
 ORDER = [
-    ["checks", "incidence"],
-    ["hypergraph", "graph"],
+    ["incidence", "files"],
     ["kernels"],
+    ["features", "randomness"],
+    ["checks"],
+    ["hypergraph", "graph"],
     ["functional", "reference"],
     ["layers", "construct", "io"],
-    ["datasets"],
+    ["datasets", "models"],
+    ["training"],
     ["cli"],
     ["__main__"],
 ]

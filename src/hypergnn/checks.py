@@ -10,6 +10,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from hypergnn.features import SparseFeatures
+
 Names = npt.NDArray[Any]
 """One name per vertex or hyperedge: strings, or whatever the caller's ids are."""
 
@@ -88,13 +90,13 @@ def check_features(
     x: object, n_rows: int, device: torch.device, *, name: str = "x", rows: str = "vertex", width: int | None = None
 ) -> None:
     """Raise unless ``x`` is a floating-point tensor with ``n_rows`` rows, on ``device``."""
-    if not isinstance(x, Tensor):
+    if not isinstance(x, (Tensor, SparseFeatures)):
         raise TypeError(f"{name} must be a torch tensor; got {type(x).__name__}. Convert it, e.g. torch.as_tensor(x).")
-    if not x.is_floating_point():
+    if not x.dtype.is_floating_point:
         raise TypeError(f"{name} must be of a floating-point dtype; got {x.dtype}. Convert it, e.g. x.float().")
-    if x.layout not in (torch.strided, torch.sparse_csr):
+    if isinstance(x, Tensor) and x.layout not in (torch.strided, torch.sparse_csr):
         raise TypeError(f"{name} must be dense or sparse CSR; got {x.layout}. Convert it, e.g. x.to_sparse_csr().")
-    if x.dim() < 2 or x.shape[-2] != n_rows:
+    if len(x.shape) < 2 or x.shape[-2] != n_rows:
         raise ValueError(f"{name} must have shape (..., {n_rows}, features), one row per {rows}; got {tuple(x.shape)}.")
     if width is not None and x.shape[-1] != width:
         raise ValueError(f"{name} must have {width} features per {rows}; got {x.shape[-1]}.")
@@ -102,7 +104,7 @@ def check_features(
         raise ValueError(f"{name} is on {x.device} but the structure is on {device}: move one of them with .to().")
 
 
-def check_like(name: str, tensor: object, x: Tensor, shape: tuple[int, ...], meaning: str) -> None:
+def check_like(name: str, tensor: object, x: Tensor | SparseFeatures, shape: tuple[int, ...], meaning: str) -> None:
     """Raise unless ``tensor`` ends in ``shape`` and has the dtype and device of ``x``."""
     if not isinstance(tensor, Tensor):
         raise TypeError(f"{name} must be a torch tensor; got {type(tensor).__name__}.")

@@ -15,10 +15,12 @@ from torch import Tensor
 from torch.nn.functional import leaky_relu
 
 from hypergnn.checks import check_choice, check_features, check_like
+from hypergnn.features import SparseFeatures
 from hypergnn.graph import Graph
 from hypergnn.hypergraph import Hypergraph
-from hypergnn.kernels import segment_softmax, segment_sum
+from hypergnn.kernels import matmul, segment_softmax, segment_sum
 
+Features = Tensor | SparseFeatures
 Normalization = Literal["symmetric", "row", "none"]
 SoftmaxOver = Literal["hyperedges", "vertices"]
 
@@ -63,8 +65,21 @@ def hyperedge_degree(H: Hypergraph, *, incidence: Tensor | None = None) -> Tenso
     return segment_sum(ones, by=H.hyperedges, values=incidence).squeeze(-1)
 
 
+def project(x: Features, projection: Tensor) -> Tensor:
+    """``X P``: ``(..., N, F')`` from ``x`` ``(..., N, F)`` of any kind and ``projection`` ``(..., F, F')``.
+
+    Example:
+        >>> project(torch.ones(2, 3), torch.ones(3, 1)).flatten()
+        tensor([3., 3.])
+    """
+    check_like("projection", projection, x, (x.shape[-1], projection.shape[-1]), "one row per feature of x")
+    if isinstance(x, SparseFeatures):
+        return x.project(projection)
+    return matmul(x, projection) if projection.dim() == 3 and x.layout == torch.strided else x @ projection
+
+
 def hypergraph_conv(
-    x: Tensor,
+    x: Features,
     H: Hypergraph,
     *,
     normalization: Normalization = "symmetric",
@@ -95,9 +110,9 @@ def hypergraph_conv(
     check_features(x, H.n_vertices, H.device)
     if weight is not None:
         check_like("weight", weight, x, (H.n_hyperedges,), "one entry per hyperedge")
-    x, projection = _project_if_cheaper(x, projection)
-    x = _apply_transition(x, H, normalization, weight)
-    return x if projection is None else x @ projection
+    narrow, projection = _project_if_cheaper(x, projection)
+    out = _apply_transition(narrow, H, normalization, weight)
+    return out if projection is None else project(out, projection)
 
 
 def hyperedge_features(x: Tensor, H: Hypergraph) -> Tensor:
@@ -207,7 +222,7 @@ def hypergraph_attention(
 
 
 def graph_conv(
-    x: Tensor, graph: Graph, *, normalization: Normalization = "symmetric", projection: Tensor | None = None
+    x: Features, graph: Graph, *, normalization: Normalization = "symmetric", projection: Tensor | None = None
 ) -> Tensor:
     """Graph convolution with the renormalisation trick (GCN*), ``T X`` or ``T X P``.
 
@@ -226,16 +241,16 @@ def graph_conv(
     """
     check_choice("normalization", normalization, NORMALIZATIONS)
     check_features(x, graph.n_vertices, graph.device)
-    x, projection = _project_if_cheaper(x, projection)
+    out, projection = _project_if_cheaper(x, projection)
     degree = graph.degree.to(x.dtype).unsqueeze(-1)  # D̃  (N, 1), at least 1
     if normalization == "symmetric":
-        x = degree.rsqrt() * x  # D̃^-1/2 X
-    x = segment_sum(x, by=graph.targets)  # (A + I) X
+        out = degree.rsqrt() * out  # D̃^-1/2 X
+    out = segment_sum(out, by=graph.targets)  # (A + I) X
     if normalization == "symmetric":
-        x = degree.rsqrt() * x
+        out = degree.rsqrt() * out
     elif normalization == "row":
-        x = x / degree
-    return x if projection is None else x @ projection
+        out = out / degree
+    return out if projection is None else project(out, projection)
 
 
 def attention_links(
@@ -278,7 +293,7 @@ def graph_attention(x: Tensor, graph: Graph, attention: Tensor) -> Tensor:
 
 
 def mean_conv(
-    x: Tensor,
+    x: Features,
     graph: Graph,
     H: Hypergraph,
     *,
@@ -295,8 +310,8 @@ def mean_conv(
     """
     _check_same_vertices(graph, H)
     x, projection = _project_if_cheaper(x, projection)
-    x = (graph_conv(x, graph, normalization=normalization) + hypergraph_conv(x, H, normalization=normalization)) / 2
-    return x if projection is None else x @ projection
+    out = (graph_conv(x, graph, normalization=normalization) + hypergraph_conv(x, H, normalization=normalization)) / 2
+    return out if projection is None else project(out, projection)
 
 
 def mean_attention(
@@ -359,14 +374,19 @@ def _apply_transition(
     return x
 
 
-def _project_if_cheaper(x: Tensor, projection: Tensor | None) -> tuple[Tensor, Tensor | None]:
+def _project_if_cheaper(x: Features, projection: Tensor | None) -> tuple[Tensor, Tensor | None]:
     """Multiply by ``P`` first where that makes the rows narrower; what is left of ``P`` comes after ``T``."""
     if projection is None:
-        return (x.to_dense() if x.layout == torch.sparse_csr else x), None
-    check_like("projection", projection, x, (x.shape[-1], projection.shape[-1]), "one row per feature of x")
-    if x.layout == torch.sparse_csr or projection.shape[-1] <= x.shape[-1]:
-        return x @ projection, None
+        return to_dense(x), None
+    if isinstance(x, SparseFeatures) or x.layout == torch.sparse_csr or projection.shape[-1] <= x.shape[-1]:
+        return project(x, projection), None
     return x, projection
+
+
+def to_dense(x: Features) -> Tensor:
+    """The features with all their zeros."""
+    is_sparse = isinstance(x, SparseFeatures) or x.layout == torch.sparse_csr
+    return x.to_dense() if is_sparse else cast(Tensor, x)
 
 
 def _check_heads(name: str, x: Tensor, n_rows: int, device: torch.device) -> None:

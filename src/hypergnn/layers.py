@@ -10,13 +10,13 @@ from typing import Literal
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import dropout
 
 from hypergnn import functional
 from hypergnn.checks import check_choice, check_features, check_size
-from hypergnn.functional import NORMALIZATIONS, SOFTMAX_OVER, Normalization, SoftmaxOver
+from hypergnn.functional import NORMALIZATIONS, SOFTMAX_OVER, Features, Normalization, SoftmaxOver, project
 from hypergnn.graph import Graph
 from hypergnn.hypergraph import Hypergraph
+from hypergnn.randomness import dropout
 
 Aggregate = Literal["concat", "mean"]
 
@@ -45,24 +45,24 @@ class Layer(nn.Module):
         """Number of output features: of all heads together, or of their mean."""
         return self.heads * self.out_features if self.aggregate == "concat" else self.out_features
 
-    def reset_parameters(self) -> None:
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Draw new parameters: Glorot-uniform for each head, zero for the bias."""
-        _glorot(self.projection, self.in_features, self.out_features)
+        _glorot(self.projection, self.in_features, self.out_features, generator)
         if self.bias is not None:
             nn.init.zeros_(self.bias)
         if self.skip_projection is not None:
-            _glorot(self.skip_projection, self.in_features, self.width)
+            _glorot(self.skip_projection, self.in_features, self.width, generator)
 
     def extra_repr(self) -> str:
         """Sizes and options, as ``print(layer)`` shows them."""
         text = f"{self.in_features}, {self.out_features}, heads={self.heads}, aggregate={self.aggregate!r}"
         return f"{text}, bias={self.bias is not None}, skip={self.skip}"
 
-    def _check(self, x: Tensor, structure: Hypergraph | Graph) -> None:
+    def _check(self, x: Features, structure: Hypergraph | Graph) -> None:
         check_features(x, structure.n_vertices, structure.device, width=self.in_features)
         self._check_parameters("x", x)
 
-    def _check_parameters(self, name: str, x: Tensor) -> None:
+    def _check_parameters(self, name: str, x: Features) -> None:
         own = self.projection
         if x.dtype != own.dtype:
             raise TypeError(
@@ -76,15 +76,15 @@ class Layer(nn.Module):
     def _by_head(self, out: Tensor) -> Tensor:
         return out.reshape(*out.shape[:-1], self.heads, self.out_features)  # (..., N, heads, F')
 
-    def _finish(self, out: Tensor, x: Tensor) -> Tensor:
+    def _finish(self, out: Tensor, x: Features) -> Tensor:
         """Aggregate the heads of ``out``, ``(..., N, heads, F')``, and add bias and skip connection."""
         out = out.flatten(-2) if self.aggregate == "concat" else out.mean(-2)  # (..., N, width)
         if self.bias is not None:
             out = out + self.bias.unsqueeze(-2)
         if self.skip_projection is not None:
-            out = out + x @ self.skip_projection
+            out = out + project(x, self.skip_projection)
         elif self.skip:
-            out = out + (x.to_dense() if x.layout == torch.sparse_csr else x)
+            out = out + functional.to_dense(x)
         return out
 
 
@@ -135,20 +135,20 @@ class HypergraphConv(Layer):
         self.weight_score = nn.Parameter(torch.empty(in_features, 1)) if learn_weight else None
         self.reset_parameters()
 
-    def reset_parameters(self) -> None:
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Draw new parameters; learned weights start at the weights of the hypergraph."""
-        super().reset_parameters()
+        super().reset_parameters(generator)
         if self.weight_score is not None:
             nn.init.zeros_(self.weight_score)
 
-    def hyperedge_weight(self, x: Tensor, H: Hypergraph) -> Tensor | None:
+    def hyperedge_weight(self, x: Features, H: Hypergraph) -> Tensor | None:
         """The learned weights, ``(..., M)``, for these features; ``None`` without ``learn_weight``."""
         if self.weight_score is None:
             return None
-        score = functional.hyperedge_features(x @ self.weight_score, H).squeeze(-1)  # u_e·θ  (..., M)
+        score = functional.hyperedge_features(project(x, self.weight_score), H).squeeze(-1)  # u_e·θ  (..., M)
         return H.weight.to(score.dtype) * (5 * (score / 5).tanh()).exp()
 
-    def forward(self, x: Tensor, H: Hypergraph) -> Tensor:
+    def forward(self, x: Features, H: Hypergraph) -> Tensor:
         """Convolve ``x`` over ``H``."""
         self._check(x, H)
         weight = self.hyperedge_weight(x, H)
@@ -227,20 +227,20 @@ class HypergraphAttention(Layer):
         self.a_hyperedge = nn.Parameter(torch.empty(heads, out_features))
         self.reset_parameters()
 
-    def reset_parameters(self) -> None:
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Draw new parameters."""
-        super().reset_parameters()
+        super().reset_parameters(generator)
         if self.hyperedge_projection is not None:
-            _glorot(self.hyperedge_projection, self.hyperedge_projection.shape[0], self.out_features)
-        _glorot(self.a_vertex, 2 * self.out_features, 1)
-        _glorot(self.a_hyperedge, 2 * self.out_features, 1)
+            _glorot(self.hyperedge_projection, self.hyperedge_projection.shape[0], self.out_features, generator)
+        _glorot(self.a_vertex, 2 * self.out_features, 1, generator)
+        _glorot(self.a_hyperedge, 2 * self.out_features, 1, generator)
 
     def forward(
-        self, x: Tensor, H: Hypergraph, x_hyperedge: Tensor | None = None, return_attention: bool = False
+        self, x: Features, H: Hypergraph, x_hyperedge: Tensor | None = None, return_attention: bool = False
     ) -> Tensor | tuple[Tensor, Tensor]:
         """Convolve ``x`` over ``H`` with a learned incidence; optionally return that incidence too."""
         self._check(x, H)
-        projected = self._by_head(x @ self.projection)  # x P  (..., N, heads, F')
+        projected = self._by_head(project(x, self.projection))  # x P  (..., N, heads, F')
         incidence = functional.attention_incidence(
             projected,
             self._project_hyperedges(projected, x_hyperedge, H),
@@ -275,7 +275,7 @@ class HypergraphAttention(Layer):
             x_hyperedge, H.n_hyperedges, H.device, name="x_hyperedge", rows="hyperedge", width=projection.shape[-2]
         )
         self._check_parameters("x_hyperedge", x_hyperedge)
-        return self._by_head(x_hyperedge @ projection)
+        return self._by_head(project(x_hyperedge, projection))
 
     def extra_repr(self) -> str:
         """Sizes and options, as ``print(layer)`` shows them."""
@@ -313,7 +313,7 @@ class GraphConv(Layer):
         self.normalization = normalization
         self.reset_parameters()
 
-    def forward(self, x: Tensor, graph: Graph) -> Tensor:
+    def forward(self, x: Features, graph: Graph) -> Tensor:
         """Convolve ``x`` over ``graph``."""
         self._check(x, graph)
         out = functional.graph_conv(x, graph, normalization=self.normalization, projection=self.projection)
@@ -356,16 +356,16 @@ class GraphAttention(Layer):
         self.a_source = nn.Parameter(torch.empty(heads, out_features))
         self.reset_parameters()
 
-    def reset_parameters(self) -> None:
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Draw new parameters."""
-        super().reset_parameters()
-        _glorot(self.a_target, 2 * self.out_features, 1)
-        _glorot(self.a_source, 2 * self.out_features, 1)
+        super().reset_parameters(generator)
+        _glorot(self.a_target, 2 * self.out_features, 1, generator)
+        _glorot(self.a_source, 2 * self.out_features, 1, generator)
 
-    def forward(self, x: Tensor, graph: Graph, return_attention: bool = False) -> Tensor | tuple[Tensor, Tensor]:
+    def forward(self, x: Features, graph: Graph, return_attention: bool = False) -> Tensor | tuple[Tensor, Tensor]:
         """Attend over the links of ``graph``; optionally return the attention, ``(..., n_directed_links, heads)``."""
         self._check(x, graph)
-        projected = self._by_head(x @ self.projection)  # (..., N, heads, F')
+        projected = self._by_head(project(x, self.projection))  # (..., N, heads, F')
         attention = functional.attention_links(
             projected, graph, self.a_target, self.a_source, negative_slope=self.negative_slope
         )
@@ -383,9 +383,9 @@ class GraphAttention(Layer):
         return f"{super().extra_repr()}, negative_slope={self.negative_slope}, dropout={self.dropout}"
 
 
-def _glorot(parameter: Tensor, fan_in: int, fan_out: int) -> None:
+def _glorot(parameter: Tensor, fan_in: int, fan_out: int, generator: torch.Generator | None) -> None:
     bound = (6 / (fan_in + fan_out)) ** 0.5
-    nn.init.uniform_(parameter, -bound, bound)
+    nn.init.uniform_(parameter, -bound, bound, generator=generator)
 
 
 def _check_rate(rate: float) -> float:

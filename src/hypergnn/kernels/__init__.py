@@ -18,7 +18,7 @@ from torch.library import custom_op
 from hypergnn.incidence import Segments
 from hypergnn.kernels import torch_backend as backend
 
-__all__ = ["segment_softmax", "segment_sum"]
+__all__ = ["matmul", "seeded_dropout", "segment_softmax", "segment_sum"]
 
 
 def segment_sum(x: Tensor, by: Segments, values: Tensor | None = None) -> Tensor:
@@ -48,6 +48,18 @@ def segment_softmax(logits: Tensor, by: Segments) -> Tensor:
     flat = logits.reshape(prod(logits.shape[:-2]), *logits.shape[-2:])
     softmax: Tensor = _segment_softmax(flat, by.offsets, by.position)
     return softmax.reshape(logits.shape)
+
+
+def matmul(x: Tensor, projection: Tensor) -> Tensor:
+    """``x`` ``(trials or none, N, F)`` times ``projection`` ``(trials, F, F')``, each trial computed by itself."""
+    product: Tensor = _matmul(x if x.dim() == 3 else x.unsqueeze(0), projection)
+    return product
+
+
+def seeded_dropout(x: Tensor, rate: float, keys: Tensor) -> Tensor:
+    """Dropout of ``x`` ``(trials, ...)`` that depends on each trial's two int32 ``keys``, ``(trials, 2)``, only."""
+    dropped: Tensor = _seeded_dropout(x, rate, keys)
+    return dropped
 
 
 @custom_op("hypergnn::segment_sum", mutates_args=())
@@ -151,3 +163,58 @@ def _backward_segment_softmax(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ..
 
 
 _segment_softmax.register_autograd(_backward_segment_softmax, setup_context=_save_softmax)
+
+
+@custom_op("hypergnn::matmul", mutates_args=())
+def _matmul(x: Tensor, projection: Tensor) -> Tensor:
+    return backend.matmul(x, projection)
+
+
+@_matmul.register_fake
+def _(x: Tensor, projection: Tensor) -> Tensor:
+    return x.new_empty(projection.shape[0], x.shape[1], projection.shape[2])
+
+
+@custom_op("hypergnn::matmul_backward", mutates_args=())
+def _matmul_backward(x: Tensor, grad: Tensor) -> Tensor:
+    return backend.matmul_backward(x, grad)
+
+
+@_matmul_backward.register_fake
+def _(x: Tensor, grad: Tensor) -> Tensor:
+    return x.new_empty(grad.shape[0], x.shape[2], grad.shape[2])
+
+
+def _backward_matmul(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+    x, projection = ctx.saved_tensors
+    grad = grad.contiguous()
+    x_needs_grad, projection_needs_grad = ctx.needs_input_grad
+    grad_x = _matmul(grad, projection.transpose(1, 2)) if x_needs_grad else None
+    if grad_x is not None and x.shape[0] == 1:
+        grad_x = grad_x.sum(0, keepdim=True)
+    return grad_x, _matmul_backward(x, grad) if projection_needs_grad else None
+
+
+_matmul.register_autograd(_backward_matmul, setup_context=_save_inputs)
+
+
+@custom_op("hypergnn::seeded_dropout", mutates_args=())
+def _seeded_dropout(x: Tensor, rate: float, keys: Tensor) -> Tensor:
+    return backend.seeded_dropout(x, rate, keys)
+
+
+@_seeded_dropout.register_fake
+def _(x: Tensor, rate: float, keys: Tensor) -> Tensor:
+    return torch.empty_like(x, memory_format=torch.contiguous_format)
+
+
+def _save_keys(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    _, ctx.rate, keys = inputs
+    ctx.save_for_backward(keys)
+
+
+def _backward_seeded_dropout(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+    return _seeded_dropout(grad, ctx.rate, *ctx.saved_tensors), None, None
+
+
+_seeded_dropout.register_autograd(_backward_seeded_dropout, setup_context=_save_keys)

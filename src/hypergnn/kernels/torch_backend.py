@@ -63,6 +63,42 @@ def segment_softmax_backward(softmax: Tensor, grad: Tensor, offsets: Tensor, pos
     return softmax * (grad - mean)
 
 
+def matmul(x: Tensor, projection: Tensor) -> Tensor:
+    """``(batch or 1, rows, F)`` times ``(batch, F, F')``, one trial at a time: no trial depends on its neighbours."""
+    out = x.new_empty(projection.shape[0], x.shape[1], projection.shape[2])
+    for trial in range(projection.shape[0]):
+        torch.mm(x[trial if x.shape[0] > 1 else 0], projection[trial], out=out[trial])
+    return out
+
+
+def matmul_backward(x: Tensor, grad: Tensor) -> Tensor:
+    """Gradient of :func:`matmul` for the projection: ``xᵀ grad`` of each trial."""
+    out = x.new_empty(grad.shape[0], x.shape[2], grad.shape[2])
+    for trial in range(grad.shape[0]):
+        torch.mm(x[trial if x.shape[0] > 1 else 0].T, grad[trial], out=out[trial])
+    return out
+
+
+def seeded_dropout(x: Tensor, rate: float, keys: Tensor) -> Tensor:
+    """Zero entries with probability ``rate`` and scale the others; ``x`` ``(trials, ...)``, ``keys`` ``(trials, 2)``.
+
+    Whether an entry is dropped depends on its trial's keys and on its position within the trial only: two rounds of a
+    32-bit mixing function, one per key.
+    """
+    flat = x.reshape(x.shape[0], -1)
+    position = torch.arange(flat.shape[1], dtype=torch.int32, device=x.device)
+    bits = _mix(_mix(position + keys[:, :1]) ^ keys[:, 1:])  # (trials, positions)
+    kept = (bits >> 8) & 0xFFFFFF >= round(rate * (1 << 24))
+    return (flat * kept.to(x.dtype).mul_(1 / (1 - rate))).reshape(x.shape)
+
+
+def _mix(bits: Tensor) -> Tensor:
+    """Scramble 32-bit integers so that every bit of the outcome depends on every bit given; shifts are unsigned."""
+    bits = (bits ^ ((bits >> 16) & 0xFFFF)).mul_(0x7FEB352D)
+    bits = bits.bitwise_xor_((bits >> 15) & 0x1FFFF).mul_(0x846CA68B - (1 << 32))
+    return bits.bitwise_xor_((bits >> 16) & 0xFFFF)
+
+
 def _group_of(offsets: Tensor) -> Tensor:
     sizes = offsets.diff()
     return torch.repeat_interleave(torch.arange(sizes.shape[0], device=offsets.device), sizes)

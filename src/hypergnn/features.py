@@ -1,0 +1,90 @@
+"""Sparse features prepared for training: a bag of words that is multiplied by a projection again and again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from hypergnn.incidence import Segments, Structure, group
+from hypergnn.kernels import segment_sum
+
+if TYPE_CHECKING:
+    from scipy import sparse
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SparseFeatures(Structure):
+    """A sparse ``(N, F)`` matrix of features in both orders, so that products with it and its transpose are fast.
+
+    Layers take it wherever they take a sparse CSR tensor; unlike that, it may be multiplied by the projections of many
+    trials at once, and its values may carry an axis of trials.
+
+    Example:
+        >>> from scipy.sparse import csr_array
+        >>> x = SparseFeatures.from_scipy(csr_array([[0.0, 2.0], [1.0, 0.0]]))
+        >>> x.project(torch.tensor([[10.0], [20.0]])).tolist()
+        [[40.0], [10.0]]
+    """
+
+    row: Tensor
+    column: Tensor
+    row_offsets: Tensor
+    column_offsets: Tensor
+    column_members: Tensor
+    column_position: Tensor
+    values: Tensor
+    """The non-zeros, ``(..., nnz)``, in the order of their rows."""
+
+    @classmethod
+    def from_scipy(cls, matrix: sparse.csr_array, dtype: torch.dtype = torch.float32) -> SparseFeatures:
+        """Prepare a SciPy sparse matrix."""
+        from scipy import sparse
+
+        ordered = sparse.csr_array(matrix)
+        ordered.sum_duplicates()
+        rows = np.repeat(np.arange(ordered.shape[0]), np.diff(ordered.indptr))
+        grouped = group(rows, ordered.indices.astype(np.int64), *ordered.shape)
+        return cls(*grouped, values=torch.tensor(ordered.data, dtype=dtype))
+
+    @property
+    def shape(self) -> torch.Size:
+        """Shape of the matrix, with that of the trials before it."""
+        return torch.Size((*self.values.shape[:-1], self.row_offsets.shape[0] - 1, self.column_offsets.shape[0] - 1))
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The dtype of the values."""
+        return self.values.dtype
+
+    @property
+    def device(self) -> torch.device:
+        """Where the arrays are."""
+        return self.values.device
+
+    def with_values(self, values: Tensor) -> SparseFeatures:
+        """The same places with other values, ``(..., nnz)``: after dropout, for example."""
+        return replace(self, values=values)
+
+    def project(self, projection: Tensor) -> Tensor:
+        """``X P``: ``(..., N, F')`` from ``(..., F, F')``."""
+        by = Segments(
+            self.row_offsets,
+            self.column,
+            None,
+            self.column_offsets,
+            self.column_members,
+            self.column_position,
+        )
+        return segment_sum(projection.unsqueeze(-2), by=by, values=self.values.unsqueeze(-1)).squeeze(-2)
+
+    def to_dense(self) -> Tensor:
+        """The matrix with all its zeros."""
+        return self.project(torch.eye(self.shape[-1], dtype=self.dtype, device=self.device))
+
+    def __repr__(self) -> str:
+        """Sizes at a glance."""
+        return f"SparseFeatures{tuple(self.shape)}"

@@ -1,0 +1,91 @@
+"""Dropout that can be drawn again: the same trial drops the same entries alone, among others, and after a restart.
+
+Inside :func:`seeded` every dropout is a pure function of (seed, epoch, number of the dropout in the forward pass,
+position); outside, it is torch's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from itertools import count
+
+import torch
+from torch import Tensor
+
+from hypergnn.kernels import seeded_dropout
+
+_MASK = (1 << 64) - 1
+
+
+class _Draws:
+    """The dropouts of one forward pass of some trials, in their order."""
+
+    def __init__(self, seeds: Sequence[int], epoch: int) -> None:
+        self.seeds = seeds
+        self.epoch = epoch
+        self.numbers = count()
+
+    def next_keys(self, device: torch.device) -> Tensor:
+        """Two 32-bit keys per trial, ``(trials, 2)``."""
+        number = next(self.numbers)
+        keys = [_hash(seed, self.epoch, number) for seed in self.seeds]
+        return torch.tensor([[_signed(key >> 32), _signed(key & 0xFFFFFFFF)] for key in keys], dtype=torch.int32).to(
+            device
+        )
+
+
+_current: ContextVar[_Draws | None] = ContextVar("draws", default=None)
+
+
+@contextmanager
+def seeded(seeds: Sequence[int], epoch: int) -> Iterator[None]:
+    """Make every :func:`dropout` in the block that of the trials with these seeds in this epoch.
+
+    Args:
+        seeds: One per trial; what is dropped must then have a leading axis of trials.
+        epoch: Which epoch.
+
+    Example:
+        >>> with seeded([37], epoch=5):
+        ...     alone = dropout(torch.ones(1, 4, 6), 0.5)
+        >>> with seeded([3, 37], epoch=5):
+        ...     together = dropout(torch.ones(2, 4, 6), 0.5)
+        >>> bool((together[1] == alone[0]).all())
+        True
+    """
+    token = _current.set(_Draws(seeds, epoch))
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def dropout(x: Tensor, rate: float) -> Tensor:
+    """Zero each entry of ``x`` with probability ``rate`` and scale the others by ``1 / (1 - rate)``."""
+    if rate == 0:
+        return x
+    draws = _current.get()
+    if draws is None:
+        return torch.nn.functional.dropout(x, rate)
+    if x.shape[0] != len(draws.seeds):
+        raise ValueError(
+            f"x must have a leading axis of {len(draws.seeds)} trials, one per seed; got {tuple(x.shape)}."
+        )
+    return seeded_dropout(x, rate, draws.next_keys(x.device))
+
+
+def _hash(*numbers: int) -> int:
+    """Mix whole numbers into one of 64 bits (a Weyl sequence with the finaliser of splitmix64 after each)."""
+    state = 0
+    for number in numbers:
+        state = (state + number + 0x9E3779B97F4A7C15) & _MASK
+        state = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+        state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) & _MASK
+        state ^= state >> 31
+    return state
+
+
+def _signed(bits: int) -> int:
+    return bits - (1 << 32) if bits >= 1 << 31 else bits
