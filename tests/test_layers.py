@@ -205,8 +205,8 @@ def test_float32_stays_float32(layer_type):
 def test_printing_a_layer_shows_its_options():
     text = str(HypergraphAttention(3, 2, heads=4, softmax_over="vertices", hyperedge_features=7))
     assert text == (
-        "HypergraphAttention(3, 2, heads=4, aggregate='concat', bias=True, skip=False, normalization='row', "
-        "softmax_over='vertices', hyperedge_features=7, negative_slope=0.2, dropout=0.0)"
+        "HypergraphAttention(3, 2, heads=4, aggregate='concat', bias=True, skip=False, negative_slope=0.2, "
+        "dropout=0.0, normalization='row', softmax_over='vertices', hyperedge_features=7)"
     )
     assert "learn_weight=True" in str(HypergraphConv(3, 2, learn_weight=True))
     assert "normalization='row'" in str(GraphConv(3, 2, normalization="row"))

@@ -164,20 +164,24 @@ MUTANTS = {
     "duplicate incidences admitted": ("incidence.py", "if by_row.nnz < rows.size:", "if False:"),
     "negative ids admitted": ("checks.py", "if low < 0 or high >= size:", "if high >= size:"),
     "zero weights admitted": ("checks.py", "(weight >= 1e-15)", "(weight >= 0)"),
-    "sum for the mean of heads": ("layers.py", "out.mean(-2)", "out.sum(-2)"),
-    "skip connection forgotten": ("layers.py", "elif self.skip:", "elif False:"),
-    "bias forgotten": ("layers.py", "out = out + self.bias.unsqueeze(-2)", "out = out * 1"),
-    "dropout in evaluation": ("layers.py", "self.training and self.dropout > 0", "self.dropout > 0"),
+    "sum for the mean of heads": ("layers/base.py", "out.mean(-2)", "out.sum(-2)"),
+    "skip connection forgotten": ("layers/base.py", "elif self.skip:", "elif False:"),
+    "bias forgotten": ("layers/base.py", "out = out + self.bias.unsqueeze(-2)", "out = out * 1"),
+    "dropout in evaluation": (
+        "layers/attention.py",
+        "dropout(x, self.dropout) if self.training else x",
+        "dropout(x, self.dropout)",
+    ),
     "hyperedges projected as vertices": (
-        "layers.py",
+        "layers/attention.py",
         "projection = self.projection if self.hyperedge_projection is None else self.hyperedge_projection",
         "projection = self.projection",
     ),
-    "learned weight may be negative": ("layers.py", "(5 * (score / 5).tanh()).exp()", "(1 + score)"),
+    "learned weight may be negative": ("layers/conv.py", "(5 * (score / 5).tanh()).exp()", "(1 + score)"),
     "projection applied twice": (
         "functional.py",
-        "return x @ projection, None",
-        "return x @ projection, projection",
+        "return project(x, projection), None",
+        "return project(x, projection), projection",
     ),
 }
 

@@ -322,6 +322,7 @@ def mean_attention(
     incidence: Tensor,
     *,
     normalization: Normalization = "row",
+    mask: Tensor | None = None,
 ) -> Tensor:
     """Mean of a graph's and a hypergraph's attended transition: ``(T_graph + T_hypergraph)/2 X``.
 
@@ -332,10 +333,11 @@ def mean_attention(
         attention: From :func:`attention_links`.
         incidence: From :func:`attention_incidence`.
         normalization: Of the hypergraph's transition.
+        mask: As in :func:`hypergraph_attention`.
     """
     _check_same_vertices(graph, H)
     pairwise = graph_attention(x, graph, attention)
-    return (pairwise + hypergraph_attention(x, H, incidence, normalization=normalization)) / 2
+    return (pairwise + hypergraph_attention(x, H, incidence, normalization=normalization, mask=mask)) / 2
 
 
 def inverse(degree: Tensor, power: float = 1.0) -> Tensor:

@@ -1,0 +1,20 @@
+"""The paper's operators with parameters: thin modules over :mod:`hypergnn.functional`.
+
+Each computes ``Aggregate_k(T_k X P_k) + b``, plus ``X`` itself with a skip connection. Activation and dropout of the
+input are the model's. Parameters may carry a leading axis of trials, as ``torch.func.functional_call`` gives them.
+"""
+
+from hypergnn.layers.attention import GraphAttention, HypergraphAttention, MeanAttention
+from hypergnn.layers.base import Layer
+from hypergnn.layers.conv import Dense, GraphConv, HypergraphConv, MeanConv
+
+__all__ = [
+    "Dense",
+    "GraphAttention",
+    "GraphConv",
+    "HypergraphAttention",
+    "HypergraphConv",
+    "Layer",
+    "MeanAttention",
+    "MeanConv",
+]

@@ -1,0 +1,310 @@
+"""Layers that learn their transition: hypergraph attention, GAT*, and their mean."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from hypergnn import functional
+from hypergnn.checks import check_choice, check_features, check_size
+from hypergnn.functional import NORMALIZATIONS, SOFTMAX_OVER, Features, Normalization, SoftmaxOver, project
+from hypergnn.graph import Graph
+from hypergnn.hypergraph import Hypergraph
+from hypergnn.layers.base import Aggregate, Layer, glorot
+from hypergnn.randomness import dropout
+
+
+class AttentionLayer(Layer):
+    """What the attentions share: the slope of LeakyReLU and the dropout of what is propagated."""
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        *,
+        heads: int,
+        aggregate: Aggregate,
+        negative_slope: float,
+        dropout: float,
+        bias: bool,
+        skip: bool,
+    ) -> None:
+        """Create the shared parameters; a subclass adds its own and then calls ``reset_parameters``."""
+        super().__init__(in_features, out_features, heads=heads, aggregate=aggregate, bias=bias, skip=skip)
+        if not 0 <= dropout < 1:
+            raise ValueError(f"dropout must be a probability from 0 up to, but not including, 1; got {dropout}.")
+        self.negative_slope = negative_slope
+        self.dropout = float(dropout)
+
+    def extra_repr(self) -> str:
+        """Sizes and options, as ``print(layer)`` shows them."""
+        return f"{super().extra_repr()}, negative_slope={self.negative_slope}, dropout={self.dropout}"
+
+    def _score_vector(self) -> nn.Parameter:
+        """Half of the weight vector ``a`` of each head."""
+        return nn.Parameter(torch.empty(self.heads, self.out_features))
+
+    def _reset_score_vectors(self, *vectors: Tensor, generator: torch.Generator | None) -> None:
+        for vector in vectors:
+            glorot(vector, 2 * self.out_features, 1, generator)
+
+    def _drop(self, x: Tensor) -> Tensor:
+        return dropout(x, self.dropout) if self.training else x
+
+    def _mask(self, incidence: Tensor) -> Tensor | None:
+        """Dropout of incidences: one mask for both sides of the product."""
+        return self._drop(torch.ones_like(incidence)) if self.training and self.dropout > 0 else None
+
+
+class HypergraphAttention(AttentionLayer):
+    """Hypergraph attention of `Bai, Zhang and Torr <https://arxiv.org/abs/1901.08150>`_.
+
+    The incidence becomes ``H_ie = softmax_e LeakyReLU(a·[x_i P ‖ u_e P])`` and takes the place of ``H`` everywhere in
+    the convolution, in ``D`` and ``B`` as well.
+
+    Args:
+        in_features: Features per vertex.
+        out_features: Features per vertex and head in the output.
+        heads: Number of attentions side by side, each with its own projection.
+        aggregate: ``"concat"`` the heads or take their ``"mean"``.
+        normalization: As in :class:`HypergraphConv`; the paper uses ``"row"`` with attention.
+        softmax_over: The ``"hyperedges"`` of each vertex, or the ``"vertices"`` of each hyperedge.
+        negative_slope: Slope of LeakyReLU below 0.
+        dropout: In training, probability of dropping an entry of the attended incidence, after ``D`` and ``B`` were
+            taken, and of the projected features that are propagated.
+        bias: Add a learned bias.
+        skip: Add the input to the output, through a projection only where their widths differ.
+        hyperedge_features: Features per hyperedge if hyperedges live in a domain of their own; they then get a
+            projection of their own into the space in which both are compared.
+
+    Shapes:
+        ``x`` ``(..., N, in_features)``, ``x_hyperedge`` ``(..., M, hyperedge_features or in_features)`` → as
+        :class:`HypergraphConv`; attention ``(..., n_incidences, heads)`` in the order of ``H.vertex`` and
+        ``H.hyperedge``.
+
+    Example:
+        >>> H = Hypergraph.from_hyperedges([[0, 1, 2], [2, 3]], n_vertices=4)
+        >>> out, attention = HypergraphAttention(16, 8, heads=4)(torch.rand(4, 16), H, return_attention=True)
+        >>> out.shape, attention.shape
+        (torch.Size([4, 32]), torch.Size([5, 4]))
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        *,
+        heads: int = 1,
+        aggregate: Aggregate = "concat",
+        normalization: Normalization = "row",
+        softmax_over: SoftmaxOver = "hyperedges",
+        negative_slope: float = 0.2,
+        dropout: float = 0.0,
+        bias: bool = True,
+        skip: bool = False,
+        hyperedge_features: int | None = None,
+    ) -> None:
+        """Create and draw the parameters."""
+        super().__init__(
+            in_features,
+            out_features,
+            heads=heads,
+            aggregate=aggregate,
+            negative_slope=negative_slope,
+            dropout=dropout,
+            bias=bias,
+            skip=skip,
+        )
+        check_choice("normalization", normalization, NORMALIZATIONS)
+        check_choice("softmax_over", softmax_over, SOFTMAX_OVER)
+        self.normalization = normalization
+        self.softmax_over = softmax_over
+        self.hyperedge_projection = None
+        if hyperedge_features is not None:
+            check_size("hyperedge_features", hyperedge_features, minimum=1)
+            self.hyperedge_projection = nn.Parameter(torch.empty(hyperedge_features, heads * out_features))
+        self.a_vertex = self._score_vector()
+        self.a_hyperedge = self._score_vector()
+        self.reset_parameters()
+
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """Draw new parameters."""
+        super().reset_parameters(generator)
+        if self.hyperedge_projection is not None:
+            glorot(self.hyperedge_projection, self.hyperedge_projection.shape[0], self.out_features, generator)
+        self._reset_score_vectors(self.a_vertex, self.a_hyperedge, generator=generator)
+
+    def forward(
+        self, x: Features, H: Hypergraph, x_hyperedge: Tensor | None = None, return_attention: bool = False
+    ) -> Tensor | tuple[Tensor, Tensor]:
+        """Convolve ``x`` over ``H`` with a learned incidence; optionally return that incidence too."""
+        self._check(x, H)
+        projected = self._by_head(project(x, self.projection))  # x P  (..., N, heads, F')
+        incidence = functional.attention_incidence(
+            projected,
+            self._project_hyperedges(projected, x_hyperedge, H),
+            H,
+            self.a_vertex,
+            self.a_hyperedge,
+            softmax_over=self.softmax_over,
+            negative_slope=self.negative_slope,
+        )  # (..., n_incidences, heads)
+        out = functional.hypergraph_attention(
+            self._drop(projected), H, incidence, normalization=self.normalization, mask=self._mask(incidence)
+        )
+        out = self._finish(out, x)
+        return (out, incidence) if return_attention else out
+
+    def _project_hyperedges(self, projected: Tensor, x_hyperedge: Tensor | None, H: Hypergraph) -> Tensor:
+        """Hyperedge features in the space of the projected vertices, ``(..., M, heads, F')``."""
+        projection = self.projection if self.hyperedge_projection is None else self.hyperedge_projection
+        if x_hyperedge is None:
+            if self.hyperedge_projection is not None:
+                raise ValueError(
+                    f"x_hyperedge must be given, {projection.shape[-2]} features per hyperedge, because the layer was "
+                    "made with hyperedge_features."
+                )
+            return self._by_head(functional.hyperedge_features(projected.flatten(-2), H))
+        check_features(
+            x_hyperedge, H.n_hyperedges, H.device, name="x_hyperedge", rows="hyperedge", width=projection.shape[-2]
+        )
+        self._check_parameters("x_hyperedge", x_hyperedge)
+        return self._by_head(project(x_hyperedge, projection))
+
+    def extra_repr(self) -> str:
+        """Sizes and options, as ``print(layer)`` shows them."""
+        text = f"{super().extra_repr()}, normalization={self.normalization!r}, softmax_over={self.softmax_over!r}"
+        if self.hyperedge_projection is not None:
+            text += f", hyperedge_features={self.hyperedge_projection.shape[0]}"
+        return text
+
+
+class GraphAttention(AttentionLayer):
+    """Graph attention, the paper's GAT*: softmax over the neighbours of each vertex and itself.
+
+    Arguments as for :class:`HypergraphAttention`; the transition is the attention itself, so there is no choice of
+    normalization.
+
+    Example:
+        >>> graph = Graph.from_links([0, 1], [1, 2], n_vertices=3)
+        >>> GraphAttention(16, 8, heads=2)(torch.rand(3, 16), graph).shape
+        torch.Size([3, 16])
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        *,
+        heads: int = 1,
+        aggregate: Aggregate = "concat",
+        negative_slope: float = 0.2,
+        dropout: float = 0.0,
+        bias: bool = True,
+        skip: bool = False,
+    ) -> None:
+        """Create and draw the parameters."""
+        super().__init__(
+            in_features,
+            out_features,
+            heads=heads,
+            aggregate=aggregate,
+            negative_slope=negative_slope,
+            dropout=dropout,
+            bias=bias,
+            skip=skip,
+        )
+        self.a_target = self._score_vector()
+        self.a_source = self._score_vector()
+        self.reset_parameters()
+
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """Draw new parameters."""
+        super().reset_parameters(generator)
+        self._reset_score_vectors(self.a_target, self.a_source, generator=generator)
+
+    def forward(self, x: Features, graph: Graph, return_attention: bool = False) -> Tensor | tuple[Tensor, Tensor]:
+        """Attend over the links of ``graph``; optionally return the attention, ``(..., n_directed_links, heads)``."""
+        self._check(x, graph)
+        projected = self._by_head(project(x, self.projection))  # (..., N, heads, F')
+        attention = functional.attention_links(
+            projected, graph, self.a_target, self.a_source, negative_slope=self.negative_slope
+        )
+        out = functional.graph_attention(self._drop(projected), graph, self._drop(attention))
+        out = self._finish(out, x)
+        return (out, attention) if return_attention else out
+
+
+class MeanAttention(AttentionLayer):
+    """Mean of a graph's and a hypergraph's attention with one projection: ``X' = (T_graph + T_hypergraph)/2 X P``.
+
+    Arguments as for :class:`HypergraphAttention`.
+
+    Example:
+        >>> graph, H = Graph.from_links([0], [1], n_vertices=3), Hypergraph.from_hyperedges([[0, 1, 2]], n_vertices=3)
+        >>> MeanAttention(16, 8)(torch.rand(3, 16), graph, H).shape
+        torch.Size([3, 8])
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        *,
+        heads: int = 1,
+        aggregate: Aggregate = "concat",
+        normalization: Normalization = "row",
+        negative_slope: float = 0.2,
+        dropout: float = 0.0,
+        bias: bool = True,
+        skip: bool = False,
+    ) -> None:
+        """Create and draw the parameters."""
+        super().__init__(
+            in_features,
+            out_features,
+            heads=heads,
+            aggregate=aggregate,
+            negative_slope=negative_slope,
+            dropout=dropout,
+            bias=bias,
+            skip=skip,
+        )
+        check_choice("normalization", normalization, NORMALIZATIONS)
+        self.normalization = normalization
+        self.a_target = self._score_vector()
+        self.a_source = self._score_vector()
+        self.a_vertex = self._score_vector()
+        self.a_hyperedge = self._score_vector()
+        self.reset_parameters()
+
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """Draw new parameters."""
+        super().reset_parameters(generator)
+        vectors = (self.a_target, self.a_source, self.a_vertex, self.a_hyperedge)
+        self._reset_score_vectors(*vectors, generator=generator)
+
+    def forward(self, x: Features, graph: Graph, H: Hypergraph) -> Tensor:
+        """Attend over ``graph`` and ``H`` at once."""
+        self._check(x, graph)
+        projected = self._by_head(project(x, self.projection))  # (..., N, heads, F')
+        slope = self.negative_slope
+        attention = functional.attention_links(projected, graph, self.a_target, self.a_source, negative_slope=slope)
+        hyperedges = self._by_head(functional.hyperedge_features(projected.flatten(-2), H))
+        incidence = functional.attention_incidence(
+            projected, hyperedges, H, self.a_vertex, self.a_hyperedge, negative_slope=slope
+        )
+        out = functional.mean_attention(
+            self._drop(projected),
+            graph,
+            H,
+            self._drop(attention),
+            incidence,
+            normalization=self.normalization,
+            mask=self._mask(incidence),
+        )
+        return self._finish(out, x)
+
+    def extra_repr(self) -> str:
+        """Sizes and options, as ``print(layer)`` shows them."""
+        return f"{super().extra_repr()}, normalization={self.normalization!r}"

@@ -1,0 +1,89 @@
+"""What all layers share: a projection per head, the aggregation of heads, a bias and a skip connection."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from hypergnn import functional
+from hypergnn.checks import check_choice, check_features, check_size
+from hypergnn.functional import Features, project
+from hypergnn.graph import Graph
+from hypergnn.hypergraph import Hypergraph
+
+Aggregate = Literal["concat", "mean"]
+
+
+class Layer(nn.Module):
+    """What the layers share: a projection per head, the aggregation of heads, a bias and a skip connection."""
+
+    def __init__(
+        self, in_features: int, out_features: int, *, heads: int, aggregate: Aggregate, bias: bool, skip: bool
+    ) -> None:
+        """Create the shared parameters; a subclass adds its own and then calls ``reset_parameters``."""
+        super().__init__()
+        check_choice("aggregate", aggregate, ("concat", "mean"))
+        self.in_features = check_size("in_features", in_features, minimum=1)
+        self.out_features = check_size("out_features", out_features, minimum=1)
+        self.heads = check_size("heads", heads, minimum=1)
+        self.aggregate = aggregate
+        self.skip = skip
+        width = self.width
+        self.projection = nn.Parameter(torch.empty(in_features, heads * out_features))
+        self.bias = nn.Parameter(torch.empty(width)) if bias else None
+        self.skip_projection = nn.Parameter(torch.empty(in_features, width)) if skip and in_features != width else None
+
+    @property
+    def width(self) -> int:
+        """Number of output features: of all heads together, or of their mean."""
+        return self.heads * self.out_features if self.aggregate == "concat" else self.out_features
+
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """Draw new parameters: Glorot-uniform for each head, zero for the bias."""
+        glorot(self.projection, self.in_features, self.out_features, generator)
+        if self.bias is not None:
+            nn.init.zeros_(self.bias)
+        if self.skip_projection is not None:
+            glorot(self.skip_projection, self.in_features, self.width, generator)
+
+    def extra_repr(self) -> str:
+        """Sizes and options, as ``print(layer)`` shows them."""
+        text = f"{self.in_features}, {self.out_features}, heads={self.heads}, aggregate={self.aggregate!r}"
+        return f"{text}, bias={self.bias is not None}, skip={self.skip}"
+
+    def _check(self, x: Features, structure: Hypergraph | Graph) -> None:
+        check_features(x, structure.n_vertices, structure.device, width=self.in_features)
+        self._check_parameters("x", x)
+
+    def _check_parameters(self, name: str, x: Features) -> None:
+        own = self.projection
+        if x.dtype != own.dtype:
+            raise TypeError(
+                f"{name} must have the dtype of the layer, {own.dtype}; got {x.dtype}. Convert one by .to()."
+            )
+        if x.device != own.device:
+            raise ValueError(
+                f"{name} must be on the device of the layer, {own.device}; got {x.device}. Move one by .to()."
+            )
+
+    def _by_head(self, out: Tensor) -> Tensor:
+        return out.reshape(*out.shape[:-1], self.heads, self.out_features)  # (..., N, heads, F')
+
+    def _finish(self, out: Tensor, x: Features) -> Tensor:
+        """Aggregate the heads of ``out``, ``(..., N, heads, F')``, and add bias and skip connection."""
+        out = out.flatten(-2) if self.aggregate == "concat" else out.mean(-2)  # (..., N, width)
+        if self.bias is not None:
+            out = out + self.bias.unsqueeze(-2)
+        if self.skip_projection is not None:
+            out = out + project(x, self.skip_projection)
+        elif self.skip:
+            out = out + functional.to_dense(x)
+        return out
+
+
+def glorot(parameter: Tensor, fan_in: int, fan_out: int, generator: torch.Generator | None) -> None:
+    """Draw a parameter from Glorot's uniform distribution."""
+    bound = (6 / (fan_in + fan_out)) ** 0.5
+    nn.init.uniform_(parameter, -bound, bound, generator=generator)
