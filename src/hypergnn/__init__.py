@@ -11,7 +11,7 @@ Example:
     torch.Size([4, 2])
 """
 
-from hypergnn import functional
+from hypergnn import construct, functional
 from hypergnn.graph import Graph
 from hypergnn.hypergraph import Hypergraph
 from hypergnn.layers import GraphAttention, GraphConv, HypergraphAttention, HypergraphConv
@@ -25,5 +25,6 @@ __all__ = [
     "Hypergraph",
     "HypergraphAttention",
     "HypergraphConv",
+    "construct",
     "functional",
 ]
