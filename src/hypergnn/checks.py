@@ -83,6 +83,11 @@ def as_names(name: str, values: Any, size: int) -> Names | None:
     return names
 
 
+def show_name(names: Names, place: Any) -> str:
+    """One of the names as an error quotes it."""
+    return repr(names[place : place + 1].tolist()[0])
+
+
 def as_array(values: Any) -> npt.NDArray[Any]:
     """Return ``values`` as an array; strings stay objects, neither padded to the longest nor mixed up with numbers."""
     if isinstance(values, Tensor):

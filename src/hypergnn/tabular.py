@@ -89,7 +89,9 @@ def encode(column: Any) -> Encoded:
     else:
         codes, values, is_category = *_encode_array(column), False
     unknown = values != values
-    if unknown.any():  # a NaN among the numbers of a library that tells NaN from null
+    if values.dtype.kind == "O":
+        unknown |= np.fromiter((value is None for value in values), dtype=bool, count=values.size)
+    if unknown.any():  # pandas has taken them out already
         place = np.where(unknown, -1, np.cumsum(~unknown) - 1)
         codes, values = np.where(codes < 0, -1, place[codes]), values[~unknown]
     return Encoded(codes.astype(np.int64, copy=False), values, not is_category and _all_numbers(values))
@@ -144,27 +146,25 @@ def _encode_arrow(column: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any], bool
     import pyarrow as pa
 
     is_category = pa.types.is_dictionary(column.type)
+    if len(column) == 0 or pa.types.is_null(column.type):
+        return np.full(len(column), -1), np.empty(0, dtype=object), is_category
     if is_category:  # its dictionary may hold values that no row has
         column = column.cast(column.type.value_type)
     encoded = column.dictionary_encode()
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.combine_chunks()
-    if isinstance(encoded, pa.ChunkedArray):  # no chunk at all
-        return np.empty(0, dtype=np.int64), np.empty(0, dtype=object), is_category
     codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
     return codes, encoded.dictionary.to_numpy(zero_copy_only=False), is_category
 
 
 def _encode_array(column: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
-    is_missing = column != column
     if column.dtype.kind == "O":
-        is_missing |= np.fromiter((value is None for value in column), dtype=bool, count=column.size)
-    present = column[~is_missing]
-    place: dict[Any, int] = {}
-    codes = np.full(column.size, -1, dtype=np.int64)
-    codes[~is_missing] = [place.setdefault(value, len(place)) for value in present.tolist()]
-    first = np.unique(codes[~is_missing], return_index=True)[1]
-    return codes, present[first]
+        place = {value: code for code, value in enumerate(dict.fromkeys(column))}
+        codes = np.fromiter(map(place.__getitem__, column), dtype=np.int64, count=column.size)
+        return codes, np.fromiter(place, dtype=object, count=len(place))
+    values, first, codes = np.unique(column, return_index=True, return_inverse=True)
+    by_appearance = np.argsort(first)
+    return np.argsort(by_appearance)[codes], values[by_appearance]
 
 
 def _all_numbers(values: npt.NDArray[Any]) -> bool:

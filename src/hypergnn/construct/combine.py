@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hypergnn.checks import check_size
+from hypergnn.checks import check_size, show_name
 from hypergnn.hypergraph import Hypergraph
 
 
@@ -103,7 +103,7 @@ def _check_same_vertices(hypergraphs: Sequence[Hypergraph]) -> None:
         if differ.size:
             raise ValueError(
                 f"hypergraphs must have the same vertices in the same order; vertex {differ[0]} is called "
-                f"{first[differ[0]]!r} in one and {names[differ[0]]!r} in another."
+                f"{show_name(first, differ[0])} in one and {show_name(names, differ[0])} in another."
             )
 
 

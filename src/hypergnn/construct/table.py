@@ -6,8 +6,9 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
-from hypergnn.checks import Names, as_array, as_names, check_choice
+from hypergnn.checks import Names, as_array, as_names, check_choice, show_name
 from hypergnn.hypergraph import Hypergraph
 from hypergnn.tabular import Encoded, encode, read_table
 
@@ -59,17 +60,18 @@ def from_table(
         raise ValueError("table must have at least one row; got none. Give vertices= if there are vertices without.")
     vertex_of, vertex_names = _ids(columns[0], vertex)
     hyperedge_of, hyperedge_names = _ids(columns[1], hyperedge)
-    n_hyperedges = hyperedge_names.size
     if vertices is not None:
         vertex_of, vertex_names = _renumber(vertex_of, vertex_names, vertices)
     weight_of = None if weights is None else _weight_of_each(weights, weight, hyperedge_of, hyperedge_names)
-    pairs = np.unique(vertex_of * max(n_hyperedges, 1) + hyperedge_of)
-    if duplicates == "error" and pairs.size < data.n_rows:
+    shape = (vertex_names.size, hyperedge_names.size)
+    rows = (np.ones(data.n_rows, dtype=bool), (vertex_of, hyperedge_of))
+    incidence = sparse.csr_array(rows, shape=shape).tocoo()  # sorts in linear time and counts repetitions once
+    if duplicates == "error" and incidence.nnz < data.n_rows:
         raise ValueError(_repetition(vertex_of, hyperedge_of, vertex_names, hyperedge_names))
     return Hypergraph.from_incidence(
-        *np.divmod(pairs, max(n_hyperedges, 1)),
-        vertex_names.size,
-        n_hyperedges,
+        incidence.row,
+        incidence.col,
+        *shape,
         weight=weight_of,
         vertex_names=vertex_names,
         hyperedge_names=hyperedge_names,
@@ -115,7 +117,7 @@ def _weight_of_each(weights: Encoded, name: Any, hyperedge_of: Ids, hyperedge_na
     if differ.size:
         hyperedge = hyperedge_of[differ[0]]
         raise ValueError(
-            f"column {name!r} must hold one weight per hyperedge; {hyperedge_names[hyperedge]!r} has "
+            f"column {name!r} must hold one weight per hyperedge; {show_name(hyperedge_names, hyperedge)} has "
             f"{by_row[differ[0]]} and {weight_of[hyperedge]}. Sum or average them first, e.g. with a group-by."
         )
     return weight_of
@@ -127,7 +129,7 @@ def _repetition(vertex_of: Ids, hyperedge_of: Ids, vertex_names: Names, hyperedg
     repeated = np.setdiff1d(np.arange(n_rows), first)
     row = repeated[0]
     return (
-        f"each pair may occur once; row {row} says again that {vertex_names[vertex_of[row]]!r} is in "
-        f"{hyperedge_names[hyperedge_of[row]]!r}, one of {repeated.size} such rows. "
+        f"each pair may occur once; row {row} says again that {show_name(vertex_names, vertex_of[row])} is in "
+        f"{show_name(hyperedge_names, hyperedge_of[row])}, one of {repeated.size} such rows. "
         "Give duplicates='drop' to count such a pair once."
     )

@@ -76,7 +76,7 @@ def _as_strings(documents: Any) -> list[str]:
     if isinstance(documents, (str, bytes)):
         raise TypeError(f"documents must be several strings, one per vertex; got one. Give [{documents[:20]!r}, …].")
     column = as_column(documents, name="documents")
-    texts: list[str] = column.to_pylist() if hasattr(column, "to_pylist") else column.tolist()
+    texts = [text.as_py() if hasattr(text, "as_py") else text for text in column]
     if not texts:
         raise ValueError("documents must hold at least one string, one per vertex; got none.")
     for place, text in enumerate(texts):
