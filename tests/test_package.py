@@ -15,12 +15,13 @@ SOURCE = ROOT / "src" / "hypergnn"
 
 # Each module may import from those in the lines before its own.
 ORDER = [
-    ["incidence", "files"],
+    ["incidence", "files", "extras"],
     ["kernels"],
     ["features", "randomness"],
     ["checks"],
     ["hypergraph", "graph"],
     ["functional", "reference"],
+    ["tabular"],
     ["layers", "construct", "io"],
     ["datasets", "models"],
     ["training"],

@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hypergnn import datasets, functional, io
+    from hypergnn import construct, datasets, functional, io
     from hypergnn.graph import Graph
     from hypergnn.hypergraph import Hypergraph
     from hypergnn.layers import GraphAttention, GraphConv, HypergraphAttention, HypergraphConv
@@ -29,6 +29,7 @@ __all__ = [
     "Hypergraph",
     "HypergraphAttention",
     "HypergraphConv",
+    "construct",
     "datasets",
     "functional",
     "io",

@@ -76,14 +76,29 @@ def as_names(name: str, values: Any, size: int) -> Names | None:
     """Return ``values`` as a new array of ``size`` different names, or raise."""
     if values is None:
         return None
-    names = np.array(values)
-    if names.dtype.kind in "US":
-        names = names.astype(object)
+    names = as_array(values).copy()
     if names.shape != (size,):
         raise ValueError(f"{name} must have shape ({size},), one name each; got {names.shape}.")
-    if len(set(names.tolist())) < size:
-        raise ValueError(f"{name} must all be different; {size - len(set(names.tolist()))} are repetitions.")
+    n_different = len(set(names.tolist()))
+    if n_different < size:
+        raise ValueError(f"{name} must all be different; {size - n_different} are repetitions.")
     return names
+
+
+def show_name(names: Names, place: Any) -> str:
+    """One of the names as an error quotes it."""
+    return repr(names[place : place + 1].tolist()[0])
+
+
+def as_array(values: Any) -> npt.NDArray[Any]:
+    """Return ``values`` as an array; strings stay objects, neither padded to the longest nor mixed up with numbers."""
+    if isinstance(values, Tensor):
+        return values.detach().cpu().numpy()
+    if isinstance(values, np.ndarray):
+        return values.astype(object) if values.dtype.kind in "US" else values
+    objects = np.array(values, dtype=object)
+    holds_strings = any(issubclass(kind, (str, bytes)) for kind in set(map(type, objects.flat)))
+    return objects if holds_strings else np.asarray(values)
 
 
 def check_features(

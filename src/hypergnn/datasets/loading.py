@@ -7,8 +7,8 @@ import os
 import numpy as np
 
 from hypergnn.checks import check_choice
+from hypergnn.construct import from_knn, from_neighbourhoods
 from hypergnn.datasets import linqs, newsgroups, planetoid, sources
-from hypergnn.datasets._structures import from_knn, from_neighbourhoods
 from hypergnn.datasets.catalogue import DESCRIPTIONS
 from hypergnn.datasets.dataset import Dataset
 from hypergnn.datasets.planetoid import Articles

@@ -1,0 +1,128 @@
+"""Hypergraphs from hypergraphs: several laid together, or one without its smallest and largest hyperedges."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from hypergnn.checks import check_size, show_name
+from hypergnn.hypergraph import Hypergraph
+
+
+def union(*hypergraphs: Hypergraph, prefixes: Sequence[str] | None = None) -> Hypergraph:
+    """Lay hypergraphs over the same vertices together: all hyperedges of the first, then those of the next.
+
+    Hyperedges keep their weights and centroids, and their names if each hypergraph has them. Nothing is merged: two
+    hyperedges with the same members remain two.
+
+    Args:
+        hypergraphs: At least one, each with the same number of vertices in the same order. Those with names of
+            vertices must agree on them; they hold for the result.
+        prefixes: One string per hypergraph, put before the names of its hyperedges (its hyperedges' numbers where it
+            has no names), so that hyperedges of different hypergraphs may be called the same.
+
+    Raises:
+        TypeError: If something else than hypergraphs is given.
+        ValueError: If the vertices differ or two hyperedges would have the same name.
+
+    Example:
+        >>> import hypergnn as hg
+        >>> from sklearn.datasets import load_wine
+        >>> X = load_wine().data
+        >>> hg.construct.union(hg.construct.from_knn(X, k=4), hg.construct.from_clusters(X, 3))
+        Hypergraph(178 vertices, 181 hyperedges, 1068 incidences, partly centred)
+    """
+    _check_same_vertices(hypergraphs)
+    if prefixes is not None and (isinstance(prefixes, str) or len(prefixes) != len(hypergraphs)):
+        raise ValueError(f"prefixes must be {len(hypergraphs)} strings, one per hypergraph; got {prefixes!r}.")
+    sizes = [H.n_hyperedges for H in hypergraphs]
+    start = np.cumsum([0, *sizes])
+    centroids = [np.full(H.n_hyperedges, -1) if H.centroid is None else H.centroid.cpu() for H in hypergraphs]
+    return Hypergraph.from_incidence(
+        np.concatenate([H.vertex.cpu() for H in hypergraphs]),
+        np.concatenate([H.hyperedge.cpu().numpy() + shift for H, shift in zip(hypergraphs, start, strict=False)]),
+        hypergraphs[0].n_vertices,
+        int(start[-1]),
+        weight=np.concatenate([H.weight.cpu() for H in hypergraphs]),
+        centroid=np.concatenate(centroids),
+        vertex_names=next((H.vertex_names for H in hypergraphs if H.vertex_names is not None), None),
+        hyperedge_names=_joint_names(hypergraphs, prefixes),
+    ).to(hypergraphs[0].device)
+
+
+def drop_hyperedges(H: Hypergraph, *, min_size: int = 2, max_size: int | None = None) -> Hypergraph:
+    """Leave out the hyperedges with fewer than ``min_size`` or more than ``max_size`` vertices; keep every vertex.
+
+    A hyperedge of one vertex connects nothing, and one of nearly all vertices tells few apart and costs most.
+
+    Args:
+        H: A hypergraph; the weights, centroids and names of the hyperedges that remain follow them.
+        min_size: Fewest vertices of a hyperedge that remains.
+        max_size: Most vertices of a hyperedge that remains; any number if omitted.
+
+    Example:
+        >>> import hypergnn as hg
+        >>> H = hg.Hypergraph.from_hyperedges([[0], [0, 1], [0, 1, 2]], n_vertices=3)
+        >>> hg.construct.drop_hyperedges(H, max_size=2)
+        Hypergraph(3 vertices, 1 hyperedges, 2 incidences)
+    """
+    min_size = check_size("min_size", min_size)
+    if max_size is not None and check_size("max_size", max_size) < min_size:
+        raise ValueError(f"max_size must be at least min_size, {min_size}; got {max_size}.")
+    size = H.size.cpu().numpy()
+    kept = np.flatnonzero((size >= min_size) & (size <= (np.inf if max_size is None else max_size)))
+    new_id = np.full(H.n_hyperedges, -1)
+    new_id[kept] = np.arange(kept.size)
+    hyperedge = new_id[H.hyperedge.cpu().numpy()]
+    return Hypergraph.from_incidence(
+        H.vertex.cpu().numpy()[hyperedge >= 0],
+        hyperedge[hyperedge >= 0],
+        H.n_vertices,
+        kept.size,
+        weight=H.weight.cpu().numpy()[kept],
+        centroid=None if H.centroid is None else H.centroid.cpu().numpy()[kept],
+        vertex_names=H.vertex_names,
+        hyperedge_names=None if H.hyperedge_names is None else H.hyperedge_names[kept],
+    ).to(H.device)
+
+
+def _check_same_vertices(hypergraphs: Sequence[Hypergraph]) -> None:
+    if not hypergraphs or not all(isinstance(H, Hypergraph) for H in hypergraphs):
+        kinds = ", ".join(type(H).__name__ for H in hypergraphs) or "nothing"
+        raise TypeError(f"union takes one or more hypergraphs, union(G, H); got {kinds}.")
+    numbers = [H.n_vertices for H in hypergraphs]
+    if len(set(numbers)) > 1:
+        raise ValueError(f"hypergraphs must have the same number of vertices; got {numbers}.")
+    first, *others = [H.vertex_names for H in hypergraphs if H.vertex_names is not None] or [np.empty(0)]
+    for names in others:
+        differ = np.flatnonzero(first != names)
+        if differ.size:
+            raise ValueError(
+                f"hypergraphs must have the same vertices in the same order; vertex {differ[0]} is called "
+                f"{show_name(first, differ[0])} in one and {show_name(names, differ[0])} in another."
+            )
+
+
+def _joint_names(hypergraphs: Sequence[Hypergraph], prefixes: Sequence[str] | None) -> list[Any] | None:
+    known = [H.hyperedge_names for H in hypergraphs if H.hyperedge_names is not None]
+    if prefixes is not None:
+        joint = [
+            f"{prefix}{name}"
+            for prefix, H in zip(prefixes, hypergraphs, strict=True)
+            for name in (range(H.n_hyperedges) if H.hyperedge_names is None else H.hyperedge_names)
+        ]
+    elif len(known) < len(hypergraphs):
+        return None
+    else:
+        joint = list(chain.from_iterable(known))
+    name, occurrences = Counter(joint).most_common(1)[0] if joint else (None, 1)
+    if occurrences > 1:
+        raise ValueError(
+            f"names of hyperedges must all be different; {name!r} occurs {occurrences} times. "
+            "Tell the hypergraphs apart, e.g. prefixes=['title: ', 'text: ']."
+        )
+    return joint

@@ -1,0 +1,70 @@
+"""The paper's construction: one hyperedge per vertex of a graph, over the vertex and those near it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from hypergnn.checks import check_size
+from hypergnn.graph import Graph
+from hypergnn.hypergraph import Hypergraph
+
+
+def from_neighbourhoods(
+    graph: Graph | sparse.sparray | sparse.spmatrix,
+    *,
+    centroid: bool = True,
+    hops: int = 1,
+    vertex_names: Any = None,
+) -> Hypergraph:
+    """Make one hyperedge per vertex: the vertex, its centroid, and all within ``hops`` links of it.
+
+    Args:
+        graph: A graph, or a square sparse adjacency matrix in which an entry in either direction is a link.
+        centroid: Whether the centroid is a member of its own hyperedge. It remains the hyperedge's
+            :attr:`Hypergraph.centroid` if not; an isolated vertex then leaves an empty hyperedge.
+        hops: How many links away a member may be.
+        vertex_names: What each vertex is called, one name each, no two alike.
+
+    Raises:
+        TypeError: If ``graph`` is neither a graph nor sparse.
+        ValueError: If the adjacency matrix is not square or holds anything but zeros and ones.
+
+    Example:
+        >>> import hypergnn as hg
+        >>> path = hg.Graph.from_links([0, 1, 2], [1, 2, 3], n_vertices=4)
+        >>> hg.construct.from_neighbourhoods(path)
+        Hypergraph(4 vertices, 4 hyperedges, 10 incidences, centred)
+        >>> hg.construct.from_neighbourhoods(path, hops=2).to_scipy().toarray()[:, 0].tolist()
+        [1.0, 1.0, 1.0, 0.0]
+    """
+    if not isinstance(graph, Graph):
+        graph = _as_graph(graph)
+    hops = check_size("hops", hops, minimum=1)
+    n_vertices = graph.n_vertices
+    target, source = graph.target.cpu().numpy(), graph.source.cpu().numpy()
+    links = sparse.csr_array((np.ones(target.size, dtype=bool), (target, source)), shape=(n_vertices, n_vertices))
+    within = links  # A + I: a vertex is within no link of itself
+    for _ in range(hops - 1):
+        within = within @ links
+    pairs = within.tocoo()
+    member = np.full(pairs.row.size, True) if centroid else pairs.row != pairs.col
+    return Hypergraph.from_incidence(
+        pairs.row[member],
+        pairs.col[member],
+        n_vertices,
+        n_vertices,
+        centroid=np.arange(n_vertices),
+        vertex_names=vertex_names,
+    )
+
+
+def _as_graph(adjacency: Any) -> Graph:
+    if not sparse.issparse(adjacency):
+        raise TypeError(
+            f"graph must be a hypergnn.Graph or a SciPy sparse adjacency matrix; got {type(adjacency).__name__}. "
+            "Convert it, e.g. scipy.sparse.csr_array(adjacency)."
+        )
+    return Graph.from_scipy(adjacency)

@@ -1,0 +1,135 @@
+"""Tables of pairs: each row says that a vertex belongs to a hyperedge."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from hypergnn.checks import Names, as_array, as_names, check_choice, show_name
+from hypergnn.hypergraph import Hypergraph
+from hypergnn.tabular import Encoded, encode, read_table
+
+Ids = npt.NDArray[np.int64]
+
+
+def from_table(
+    table: Any,
+    *,
+    vertex: Any,
+    hyperedge: Any,
+    weight: Any = None,
+    vertices: Any = None,
+    duplicates: Literal["drop", "error"] = "drop",
+) -> Hypergraph:
+    """Make a hypergraph from a table with one row per incidence, whatever its ids are.
+
+    Vertices and hyperedges are numbered in the order in which the table names them first, and keep their ids as
+    names.
+
+    Args:
+        table: A pandas, polars or pyarrow table, or a dictionary of columns.
+        vertex: Name of the column of vertex ids.
+        hyperedge: Name of the column of hyperedge ids.
+        weight: Name of a column with the weight of the row's hyperedge, the same in all rows of a hyperedge.
+        vertices: All vertex ids, in the order that the vertices shall have: those without a row are isolated vertices,
+            and an id that is not among them is an error.
+        duplicates: What a pair that occurs again does: ``"drop"`` counts it once, ``"error"`` refuses it.
+
+    Raises:
+        TypeError: If ``table`` is no table or the weights are not numbers.
+        ValueError: If a column is not there, an id or a weight is missing, an id is not among ``vertices``, the rows of
+            a hyperedge differ in weight, or the table has no row (unless ``vertices`` is given).
+
+    Example:
+        >>> import hypergnn as hg
+        >>> orders = {"item": ["tea", "milk", "tea", "cake"], "basket": ["b7", "b7", "b2", "b2"]}
+        >>> H = hg.construct.from_table(orders, vertex="item", hyperedge="basket")
+        >>> H.vertex_names.tolist(), H.hyperedge_names.tolist()
+        (['tea', 'milk', 'cake'], ['b7', 'b2'])
+        >>> hg.construct.from_table(orders, vertex="item", hyperedge="basket", vertices=["cake", "jam", "milk", "tea"])
+        Hypergraph(4 vertices, 2 hyperedges, 4 incidences)
+    """
+    check_choice("duplicates", duplicates, ("drop", "error"))
+    data = read_table(table)
+    columns = [data.column(vertex, argument="vertex"), data.column(hyperedge, argument="hyperedge")]
+    weights = None if weight is None else encode(data.column(weight, argument="weight"))
+    if data.n_rows == 0 and vertices is None:
+        raise ValueError("table must have at least one row; got none. Give vertices= if there are vertices without.")
+    vertex_of, vertex_names = _ids(columns[0], vertex)
+    hyperedge_of, hyperedge_names = _ids(columns[1], hyperedge)
+    if vertices is not None:
+        vertex_of, vertex_names = _renumber(vertex_of, vertex_names, vertices)
+    weight_of = None if weights is None else _weight_of_each(weights, weight, hyperedge_of, hyperedge_names)
+    shape = (vertex_names.size, hyperedge_names.size)
+    rows = (np.ones(data.n_rows, dtype=bool), (vertex_of, hyperedge_of))
+    incidence = sparse.csr_array(rows, shape=shape).tocoo()  # sorts in linear time and counts repetitions once
+    if duplicates == "error" and incidence.nnz < data.n_rows:
+        raise ValueError(_repetition(vertex_of, hyperedge_of, vertex_names, hyperedge_names))
+    return Hypergraph.from_incidence(
+        incidence.row,
+        incidence.col,
+        *shape,
+        weight=weight_of,
+        vertex_names=vertex_names,
+        hyperedge_names=hyperedge_names,
+    )
+
+
+def _ids(column: Any, name: Any) -> tuple[Ids, Names]:
+    codes, ids, _ = encode(column)
+    if codes.size and codes.min() < 0:
+        raise ValueError(
+            f"column {name!r} must hold an id in each row; row {codes.argmin()} has none, as have "
+            f"{(codes < 0).sum()} in all. Drop those rows or name what they mean."
+        )
+    return codes, ids
+
+
+def _renumber(vertex_of: Ids, ids: Names, vertices: Any) -> tuple[Ids, Names]:
+    names = as_array(vertices)
+    as_names("vertices", names, names.size)
+    place = {name: number for number, name in enumerate(names.tolist())}
+    number = np.array([place.get(name, -1) for name in ids.tolist()], dtype=np.int64)
+    unknown = ids[number < 0]
+    if unknown.size:
+        shown = ", ".join(map(repr, unknown[:5].tolist()))
+        raise ValueError(
+            f"every vertex id must be among vertices=; {unknown.size} of the table's are not: {shown}"
+            f"{', …' if unknown.size > 5 else ''}. Compare spelling and type with {names[:1].tolist()}."
+        )
+    return number[vertex_of] if vertex_of.size else vertex_of, names
+
+
+def _weight_of_each(weights: Encoded, name: Any, hyperedge_of: Ids, hyperedge_names: Names) -> npt.NDArray[np.float64]:
+    if weights.codes.size == 0:
+        return np.empty(0)
+    if not weights.is_numeric:
+        raise TypeError(f"column {name!r} must hold numbers, the weights of hyperedges.")
+    if weights.codes.min() < 0:
+        raise ValueError(f"column {name!r} must hold a weight in each row; row {weights.codes.argmin()} has none.")
+    by_row = weights.values.astype(np.float64)[weights.codes]
+    weight_of = np.empty(hyperedge_names.size)
+    weight_of[hyperedge_of] = by_row
+    differ = np.flatnonzero(weight_of[hyperedge_of] != by_row)
+    if differ.size:
+        hyperedge = hyperedge_of[differ[0]]
+        raise ValueError(
+            f"column {name!r} must hold one weight per hyperedge; {show_name(hyperedge_names, hyperedge)} has "
+            f"{by_row[differ[0]]} and {weight_of[hyperedge]}. Sum or average them first, e.g. with a group-by."
+        )
+    return weight_of
+
+
+def _repetition(vertex_of: Ids, hyperedge_of: Ids, vertex_names: Names, hyperedge_names: Names) -> str:
+    n_rows, keys = vertex_of.size, vertex_of * hyperedge_names.size + hyperedge_of
+    _, first = np.unique(keys, return_index=True)
+    repeated = np.setdiff1d(np.arange(n_rows), first)
+    row = repeated[0]
+    return (
+        f"each pair may occur once; row {row} says again that {show_name(vertex_names, vertex_of[row])} is in "
+        f"{show_name(hyperedge_names, hyperedge_of[row])}, one of {repeated.size} such rows. "
+        "Give duplicates='drop' to count such a pair once."
+    )

@@ -1,0 +1,196 @@
+"""What callers hold, as NumPy: tables as columns of codes and values, features as a matrix.
+
+A table is a pandas, polars or pyarrow table, or a dictionary of columns. None of those libraries is imported
+before the caller has handed over one of its tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from numbers import Number
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from torch import Tensor
+
+from hypergnn.checks import Names, as_array
+from hypergnn.extras import import_extra
+
+TABLE_KINDS = "a pandas, polars or pyarrow table, or a dictionary of columns"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns of equal length, each still in the library that it came from."""
+
+    columns: dict[Any, Any]
+    n_rows: int
+    row_names: Names | None
+    """What a pandas index calls the rows."""
+
+    def column(self, name: Any, *, argument: str) -> Any:
+        """The column called ``name``, or an error that lists the columns there are."""
+        if name not in self.columns:
+            there_are = ", ".join(map(repr, self.columns))
+            raise ValueError(f"{argument} must name a column of the table; got {name!r}. There are: {there_are}.")
+        return self.columns[name]
+
+
+class Encoded(NamedTuple):
+    """A column as codes into its distinct values."""
+
+    codes: npt.NDArray[np.int64]
+    """Place in ``values`` of each row's value, -1 where it is missing."""
+    values: npt.NDArray[Any]
+    """The distinct values, in the order of their first appearance."""
+    is_numeric: bool
+    """Whether the values are numbers that the caller has not declared to be categories."""
+
+
+def read_table(table: Any) -> Table:
+    """Return the columns of ``table``, or raise if it is no table."""
+    if isinstance(table, Mapping):
+        columns = {name: as_column(values, name=f"column {name!r}") for name, values in table.items()}
+    elif _library(table) in ("pandas", "polars", "pyarrow") and hasattr(table, "shape") and hasattr(table, "columns"):
+        columns = dict(_named_columns(table))
+    else:
+        raise TypeError(f"table must be {TABLE_KINDS}; got {type(table).__name__}. Collect a lazy table first.")
+    if not columns:
+        raise ValueError(f"table must have at least one column; got a {type(table).__name__} with none.")
+    lengths = {name: len(column) for name, column in columns.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"table must have columns of one length; got {lengths}.")
+    return Table(columns, next(iter(lengths.values())), row_names(table))
+
+
+def as_column(values: Any, *, name: str) -> Any:
+    """Return ``values`` as a one-dimensional column: a pandas, polars or pyarrow one as it is, else a NumPy array."""
+    if _library(values) in ("pandas", "polars", "pyarrow"):
+        return values
+    array = as_array(values)
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be one-dimensional, one entry per row; got shape {array.shape}.")
+    return array
+
+
+def encode(column: Any) -> Encoded:
+    """Return the distinct values of a column of a :class:`Table`, and which of them each row has."""
+    if _library(column) == "polars":
+        import_extra("pyarrow", "tables", "reading a polars table")
+        column = column.to_arrow()
+    if _library(column) == "pandas":
+        codes, index = column.factorize()
+        values, is_category = np.asarray(index), column.dtype.name == "category"
+    elif _library(column) == "pyarrow":
+        codes, values, is_category = _encode_arrow(column)
+    else:
+        codes, values, is_category = *_encode_array(column), False
+    unknown = values != values
+    if values.dtype.kind == "O":
+        unknown |= np.fromiter((value is None for value in values), dtype=bool, count=values.size)
+    if unknown.any():  # pandas has taken them out already
+        place = np.where(unknown, -1, np.cumsum(~unknown) - 1)
+        codes, values = np.where(codes < 0, -1, place[codes]), values[~unknown]
+    return Encoded(codes.astype(np.int64, copy=False), values, not is_category and _all_numbers(values))
+
+
+def as_matrix(X: Any, *, name: str = "X") -> Any:
+    """Return features as a floating-point array ``(N, F)``, or CSR if they are sparse; raise unless all are finite."""
+    if sparse.issparse(X):
+        matrix = sparse.csr_array(X)
+    elif _library(X) == "pyarrow":
+        matrix = np.column_stack([column.to_numpy() for column in X.columns])
+    else:
+        matrix = X.detach().cpu().numpy() if isinstance(X, Tensor) else np.asarray(X)
+    if matrix.ndim != 2 or 0 in matrix.shape:
+        raise ValueError(f"{name} must have shape (points, features), at least one of each; got {matrix.shape}.")
+    if matrix.dtype.kind == "O":
+        matrix = _object_as_float(matrix, name)
+    if matrix.dtype.kind not in "biuf":
+        raise TypeError(f"{name} must hold real numbers; got {matrix.dtype}. {_NOT_NUMBERS}")
+    if matrix.dtype not in (np.float32, np.float64):
+        matrix = matrix.astype(np.float64)
+    _check_finite(matrix, name)
+    return matrix
+
+
+def row_names(table: Any) -> Names | None:
+    """What a pandas index calls the rows: ``None`` if it only counts them or calls two rows the same."""
+    index = table.index if _library(table) == "pandas" else None
+    if index is None or not index.is_unique:
+        return None
+    names = np.asarray(index)
+    is_count = names.dtype.kind == "i" and np.array_equal(names, np.arange(names.size))
+    return None if is_count else names
+
+
+_NOT_NUMBERS = "Encode words and categories first, or make hyperedges of them with construct.from_attributes."
+
+
+def _library(thing: Any) -> str:
+    return type(thing).__module__.partition(".")[0]
+
+
+def _named_columns(table: Any) -> Iterator[tuple[Any, Any]]:
+    names = table.column_names if _library(table) == "pyarrow" else list(table.columns)
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            raise ValueError(f"table must have columns of different names; {name!r} occurs twice.")
+        yield name, table.column(name) if _library(table) == "pyarrow" else table[name]
+
+
+def _encode_arrow(column: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any], bool]:
+    import pyarrow as pa
+
+    is_category = pa.types.is_dictionary(column.type)
+    if len(column) == 0 or pa.types.is_null(column.type):
+        return np.full(len(column), -1), np.empty(0, dtype=object), is_category
+    if is_category:  # its dictionary may hold values that no row has
+        column = column.cast(column.type.value_type)
+    encoded = column.dictionary_encode()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.combine_chunks()
+    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    return codes, encoded.dictionary.to_numpy(zero_copy_only=False), is_category
+
+
+def _encode_array(column: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
+    if column.dtype.kind == "O":
+        place = {value: code for code, value in enumerate(dict.fromkeys(column))}
+        codes = np.fromiter(map(place.__getitem__, column), dtype=np.int64, count=column.size)
+        return codes, np.fromiter(place, dtype=object, count=len(place))
+    values, first, codes = np.unique(column, return_index=True, return_inverse=True)
+    by_appearance = np.argsort(first)
+    return np.argsort(by_appearance)[codes], values[by_appearance]
+
+
+def _all_numbers(values: npt.NDArray[Any]) -> bool:
+    if values.dtype.kind != "O":
+        return values.dtype.kind in "iuf"
+    return values.size > 0 and all(isinstance(value, Number) and not isinstance(value, bool) for value in values)
+
+
+def _object_as_float(matrix: npt.NDArray[Any], name: str) -> npt.NDArray[np.float64]:
+    try:
+        return matrix.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} must hold real numbers: {error}. {_NOT_NUMBERS}") from error
+
+
+def _check_finite(matrix: Any, name: str) -> None:
+    stored = matrix.data if sparse.issparse(matrix) else matrix
+    is_finite = np.isfinite(stored)
+    if is_finite.all():
+        return
+    culprit = int(np.flatnonzero(~is_finite)[0])
+    value = stored.flat[culprit]
+    if sparse.issparse(matrix):
+        row, column = int(np.searchsorted(matrix.indptr, culprit, side="right")) - 1, matrix.indices[culprit]
+    else:
+        row, column = divmod(culprit, matrix.shape[1])
+    raise ValueError(
+        f"{name} must hold finite numbers; row {row}, column {column} is {value}. Fill in or drop what is missing."
+    )

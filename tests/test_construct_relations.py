@@ -1,0 +1,108 @@
+"""Hypergraphs from graphs and from other hypergraphs."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+import hypergnn as hg
+from hypergnn.construct import drop_hyperedges, from_neighbourhoods, union
+
+
+@st.composite
+def graphs(draw):
+    n_vertices = draw(st.integers(1, 8))
+    vertex = st.integers(0, n_vertices - 1)
+    links = draw(st.lists(st.tuples(vertex, vertex), max_size=12))
+    return hg.Graph.from_links([a for a, _ in links], [b for _, b in links], n_vertices), links
+
+
+@given(graphs(), st.integers(1, 3), st.booleans())
+def test_neighbourhoods_are_what_a_walk_reaches(graph_and_links, hops, centroid):
+    graph, links = graph_and_links
+    H = from_neighbourhoods(graph, hops=hops, centroid=centroid)
+    expected = np.zeros((graph.n_vertices, graph.n_vertices))
+    for centre in range(graph.n_vertices):
+        reached = {centre}
+        for _ in range(hops):
+            reached |= {b for a, b in links if a in reached} | {a for a, b in links if b in reached}
+        expected[list(reached), centre] = 1
+        expected[centre, centre] = centroid
+    np.testing.assert_array_equal(H.to_scipy().toarray(), expected)
+    assert H.centroid.tolist() == list(range(graph.n_vertices))
+
+
+def test_an_adjacency_matrix_gives_what_its_graph_gives():
+    adjacency = sparse.csr_array(np.array([[0, 1, 0], [0, 0, 0], [0, 1, 0]]))
+    H = from_neighbourhoods(adjacency, vertex_names=["a", "b", "c"])
+    assert H.to_scipy().toarray().tolist() == [[1, 1, 0], [1, 1, 1], [0, 1, 1]]
+    assert H.vertex_names.tolist() == ["a", "b", "c"]
+
+
+def test_neighbourhoods_refuse_what_is_no_graph():
+    with pytest.raises(ValueError, match=r"square.*got shape \(2, 3\)"):
+        from_neighbourhoods(sparse.csr_array((2, 3)))
+    with pytest.raises(TypeError, match="SciPy sparse adjacency matrix; got ndarray"):
+        from_neighbourhoods(np.eye(3))
+    with pytest.raises(ValueError, match="hops must be at least 1; got 0"):
+        from_neighbourhoods(sparse.csr_array((2, 2)), hops=0)
+
+
+def named(hyperedges, names, *, n_vertices=3, vertex_names=None, weight=None, centroid=None):
+    members = np.concatenate([np.asarray(edge, dtype=int) for edge in hyperedges])
+    hyperedge = np.repeat(np.arange(len(hyperedges)), [len(edge) for edge in hyperedges])
+    return hg.Hypergraph.from_incidence(
+        members, hyperedge, n_vertices, len(hyperedges), weight, centroid, vertex_names, names
+    )
+
+
+def test_union_keeps_everything_of_each():
+    first = named([[0, 1], [2]], ["p", "q"], weight=[2.0, 3.0])
+    second = named([[0, 1]], ["r"], vertex_names=["a", "b", "c"], centroid=[1])
+    expected = named(
+        [[0, 1], [2], [0, 1]],
+        ["p", "q", "r"],
+        vertex_names=["a", "b", "c"],
+        weight=[2.0, 3.0, 1.0],
+        centroid=[-1, -1, 1],
+    )
+    assert union(first, second).equals(expected)
+
+
+def test_union_names_hyperedges_only_if_it_can():
+    H, nameless = named([[0, 1]], ["p"]), named([[1, 2]], None)
+    assert union(H, nameless).hyperedge_names is None
+    assert union(H, nameless, H, prefixes=["x ", "y ", "z "]).hyperedge_names.tolist() == ["x p", "y 0", "z p"]
+    with pytest.raises(ValueError, match=r"'p' occurs 2 times.*prefixes="):
+        union(H, H)
+    with pytest.raises(ValueError, match="prefixes must be 2 strings"):
+        union(H, nameless, prefixes="xy")
+
+
+def test_union_refuses_other_vertices():
+    H = named([[0]], None, vertex_names=["a", "b", "c"])
+    with pytest.raises(ValueError, match=r"same number of vertices; got \[3, 4\]"):
+        union(H, named([[0]], None, n_vertices=4))
+    with pytest.raises(ValueError, match="vertex 1 is called 'b' in one and 'c' in another"):
+        union(H, named([[0]], None, vertex_names=["a", "c", "b"]))
+    with pytest.raises(TypeError, match=r"union\(G, H\); got list"):
+        union([H, H])
+    with pytest.raises(TypeError, match="got nothing"):
+        union()
+
+
+def test_dropped_hyperedges_take_what_is_theirs_along():
+    H = named(
+        [[0], [1, 2], [0, 1, 2], []],
+        list("pqrs"),
+        vertex_names=list("abc"),
+        weight=[1, 2, 3, 4],
+        centroid=[0, 2, -1, 1],
+    )
+    middle = named([[1, 2]], ["q"], vertex_names=list("abc"), weight=[2], centroid=[2])
+    assert drop_hyperedges(H, max_size=2).equals(middle)
+    assert drop_hyperedges(H, min_size=0).equals(H)
+    assert drop_hyperedges(H, min_size=9).n_hyperedges == 0
+    with pytest.raises(ValueError, match="max_size must be at least min_size, 2; got 1"):
+        drop_hyperedges(H, max_size=1)

@@ -1,0 +1,230 @@
+"""Hypergraphs from tables and texts."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.datasets import load_wine
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
+
+import hypergnn as hg
+from hypergnn.construct import from_attributes, from_table, from_text
+
+KINDS = pytest.mark.parametrize("kind", [dict, pd.DataFrame, pl.DataFrame, pa.table], ids=["dict", "pd", "pl", "pa"])
+
+
+def hyperedges(H):
+    groups = np.split(H.hyperedge_members.numpy(), H.hyperedge_offsets[1:-1].numpy())
+    return dict(zip(H.hyperedge_names.tolist(), [group.tolist() for group in groups], strict=True))
+
+
+ANIMALS = {"legs": ["two", "four", "four", None], "tame": [True, True, False, True], "alive": [1, 1, 1, 1]}
+
+
+@KINDS
+def test_each_value_that_tells_rows_apart_is_a_hyperedge(kind):
+    expected = {"legs=two": [0], "legs=four": [1, 2], "tame=True": [0, 1, 3], "tame=False": [2]}
+    assert hyperedges(from_attributes(kind(ANIMALS))) == expected
+    with_missing = hyperedges(from_attributes(kind(ANIMALS), ["legs"], missing="value"))
+    assert with_missing == {"legs=two": [0], "legs=four": [1, 2], "legs missing": [3]}
+
+
+def test_declared_categories_may_be_numbers_and_unused_ones_give_nothing():
+    table = pd.DataFrame({"class": pd.Categorical([3, 1, 2, 3], categories=[1, 2, 3, 4])}, index=list("wxyz"))
+    H = from_attributes(table)
+    assert hyperedges(H) == {"class=3": [0, 3], "class=1": [1], "class=2": [2]}
+    assert H.vertex_names.tolist() == list("wxyz")
+    enum = pl.DataFrame({"class": pl.Series(["c", "a", "c"], dtype=pl.Enum(["a", "b", "c"]))})
+    assert hyperedges(from_attributes(enum)) == {"class=c": [0, 2], "class=a": [1]}
+
+
+@KINDS
+def test_numbers_are_divided_into_quantiles_on_request(kind):
+    table = kind({"dose": [0.0, 0.0, 0.0, 2.5, 1.5, None], "sex": ["f", "m", "f", "m", "f", "m"]})
+    binned = {"dose=[0.0, 0.0]": [0, 1, 2], "dose=(0.0, 2.5]": [3, 4], "sex=f": [0, 2, 4], "sex=m": [1, 3, 5]}
+    assert hyperedges(from_attributes(table, bins=2)) == binned
+    assert hyperedges(from_attributes(table, bins={"dose": 2})) == binned
+    with pytest.raises(ValueError, match=r"column 'dose' is numeric with 3 values: give bins=\{'dose': 5\}"):
+        from_attributes(table)
+    with pytest.raises(ValueError, match="column 'sex' is not numeric"):
+        from_attributes(table, bins={"dose": 2, "sex": 2})
+
+
+def test_quantile_bins_hold_about_as_many_rows_each():
+    H = from_attributes(load_wine(as_frame=True).data, ["alcohol", "proline"], bins=4)
+    assert H.n_hyperedges == 8
+    assert H.vertex_degree().tolist() == [2] * 178
+    assert H.hyperedge_degree().min() >= 40
+
+
+def test_bad_attributes_are_refused():
+    with pytest.raises(ValueError, match=r"none of \['alive'\] has a value that only some rows have"):
+        from_attributes(ANIMALS, ["alive"])
+    with pytest.raises(ValueError, match=r"'wings'. There are: 'legs', 'tame', 'alive'"):
+        from_attributes(ANIMALS, ["wings"])
+    with pytest.raises(TypeError, match=r"columns=\['legs'\]"):
+        from_attributes(ANIMALS, "legs")
+    with pytest.raises(ValueError, match="bins must name columns that are used; got 'wings'"):
+        from_attributes(ANIMALS, bins={"wings": 2})
+    with pytest.raises(ValueError, match="at least one row"):
+        from_attributes(pd.DataFrame({"legs": []}))
+    with pytest.raises(ValueError, match="at least one column"):
+        from_attributes({})
+    with pytest.raises(ValueError, match="infinite"):
+        from_attributes({"dose": [1.0, 2.0, np.inf]}, bins=2)
+    with pytest.raises(ValueError, match=r"columns of one length; got {'a': 1, 'b': 2}"):
+        from_attributes({"a": [1], "b": [1, 2]})
+    with pytest.raises(ValueError, match="'a' occurs twice"):
+        from_attributes(pd.DataFrame([["x", "y"]], columns=["a", "a"]))
+    with pytest.raises(ValueError, match="missing must be one of 'ignore', 'value'; got 'drop'"):
+        from_attributes(ANIMALS, missing="drop")
+    with pytest.raises(TypeError, match="table must be a pandas, polars or pyarrow table, or a dictionary"):
+        from_attributes([["red"], ["green"]])
+    with pytest.raises(TypeError, match=r"got LazyFrame. Collect"):
+        from_attributes(pl.LazyFrame(ANIMALS))
+
+
+SALES = {"item": ["tea", "milk", "tea", "tea"], "basket": [7, 7, 2, 7], "worth": [1.5, 1.5, 4.0, 1.5]}
+
+
+@KINDS
+def test_ids_of_any_kind_are_kept_in_their_order(kind):
+    H = from_table(kind(SALES), vertex="item", hyperedge="basket", weight="worth")
+    expected = hg.Hypergraph.from_incidence([0, 1, 0], [0, 0, 1], 2, 2, [1.5, 4.0], None, ["tea", "milk"], [7, 2])
+    assert H.equals(expected)
+    with pytest.raises(ValueError, match=r"row 3 says again that 'tea' is in 7, one of 1 such rows.*duplicates='drop'"):
+        from_table(kind(SALES), vertex="item", hyperedge="basket", duplicates="error")
+
+
+@KINDS
+def test_vertices_may_be_known_beforehand(kind):
+    H = from_table(kind(SALES), vertex="item", hyperedge="basket", vertices=["milk", "jam", "tea"])
+    assert H.to_scipy().toarray().tolist() == [[1, 0], [0, 0], [1, 1]]
+    assert H.vertex_names.tolist() == ["milk", "jam", "tea"]
+    with pytest.raises(ValueError, match=r"every vertex id must be among vertices=; 1 of the table's are not: 'tea'"):
+        from_table(kind(SALES), vertex="item", hyperedge="basket", vertices=["milk", "jam"])
+
+
+# pandas takes a NUL for the end of a string and confuses halves of surrogate pairs.
+@given(
+    st.sets(
+        st.tuples(st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=3), st.integers(-5, 5)),
+        min_size=1,
+    )
+)
+def test_a_table_says_what_its_hypergraph_says(pairs):
+    rows = sorted(pairs)
+    table = {"v": [v for v, _ in rows], "e": [e for _, e in rows]}
+    for kind in (dict, pd.DataFrame, pl.DataFrame, pa.table):
+        H = from_table(kind(table), vertex="v", hyperedge="e", duplicates="error")
+        back = zip(H.vertex_names[H.vertex.numpy()], H.hyperedge_names[H.hyperedge.numpy()], strict=True)
+        assert set(back) == pairs
+
+
+@KINDS
+def test_bad_rows_are_refused(kind):
+    def make(**changes):
+        return from_table(kind({**SALES, **changes}), vertex="item", hyperedge="basket", weight="worth")
+
+    with pytest.raises(ValueError, match="column 'item' must hold an id in each row; row 1 has none, as have 2 in all"):
+        make(item=["tea", None, "tea", None])
+    with pytest.raises(ValueError, match=r"one weight per hyperedge; 7 has 1.5 and 9.0"):
+        make(worth=[1.5, 1.5, 4.0, 9.0])
+    with pytest.raises(ValueError, match="'worth' must hold a weight in each row; row 2 has none"):
+        make(worth=[1.5, 1.5, None, 1.5])
+    with pytest.raises(TypeError, match="'worth' must hold numbers"):
+        make(worth=["1", "1", "4", "1"])
+    with pytest.raises(ValueError, match="weight must be positive"):
+        make(worth=[0, 0, 4, 0])
+    with pytest.raises(
+        ValueError, match=r"hyperedge must name a column of the table; got 'order'. There are: 'item', 'ba"
+    ):
+        from_table(kind(SALES), vertex="item", hyperedge="order")
+
+
+@KINDS
+def test_a_table_without_rows_needs_vertices(kind):
+    empty = kind({"item": [], "basket": []})
+    with pytest.raises(ValueError, match=r"at least one row; got none. Give vertices="):
+        from_table(empty, vertex="item", hyperedge="basket")
+    H = from_table(empty, vertex="item", hyperedge="basket", vertices=["tea", "milk"])
+    assert (H.n_vertices, H.n_hyperedges) == (2, 0)
+
+
+def test_polars_without_pyarrow_is_explained(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ModuleNotFoundError, match=r"polars table needs pyarrow.*hypergnn\[tables\]"):
+        from_attributes(pl.DataFrame({"a": ["x", "y"]}))
+
+
+TEXTS = ["The cat and a dog", "A dog barks", "The cat sleeps", "", "and the"]
+
+
+@pytest.mark.parametrize("kind", [list, np.array, pd.Series, pl.Series, pa.array])
+def test_words_are_hyperedges(kind):
+    H = from_text(kind(TEXTS))
+    assert hyperedges(H) == {"cat": [0, 2], "dog": [0, 1]}
+    assert H.n_vertices == 5
+
+
+def test_options_choose_the_words():
+    assert set(hyperedges(from_text(TEXTS, min_df=1))) == {"barks", "cat", "dog", "sleeps"}
+    assert set(hyperedges(from_text(TEXTS, stop_words=["and"], max_df=0.4))) == {"cat", "dog"}
+    assert set(hyperedges(from_text(TEXTS, stop_words=None, max_df=1.0, max_words=1))) == {"the"}
+    assert from_text(pd.Series(TEXTS, index=list("vwxyz"))).vertex_names.tolist() == list("vwxyz")
+
+
+def test_a_vectoriser_brings_its_own_words():
+    vectorizer = CountVectorizer(vocabulary=None, ngram_range=(2, 2))
+    assert hyperedges(from_text(TEXTS, vectorizer=vectorizer))["the cat"] == [0, 2]
+    later = from_text(["Over there: the cat!"], vectorizer=vectorizer)
+    assert [name for name, documents in hyperedges(later).items() if documents] == ["the cat"]
+    assert later.n_hyperedges == len(vectorizer.vocabulary_)
+    hashed = from_text(TEXTS, vectorizer=HashingVectorizer(n_features=64))
+    assert hashed.n_hyperedges == 64
+    assert hashed.hyperedge_names is None
+    with pytest.raises(ValueError, match="vectorizer brings its own min_df"):
+        from_text(TEXTS, vectorizer=vectorizer, min_df=1)
+
+
+def test_bad_documents_are_refused():
+    with pytest.raises(ValueError, match=r"give no words to make hyperedges of.*stop words"):
+        from_text(["and the", "of a"])
+    with pytest.raises(ValueError, match=r"give no words to make hyperedges of.*min_df"):
+        from_text(["cat", "dog", "cow", "hen"])
+    with pytest.raises(ValueError, match="at least one string"):
+        from_text([])
+    with pytest.raises(TypeError, match="several strings, one per vertex; got one"):
+        from_text("the cat")
+    with pytest.raises(TypeError, match=r"document 1 is None of type NoneType. Give ''"):
+        from_text(["cat", None])
+
+
+BIG_TABLE = """
+import resource, time
+import numpy as np, polars as pl, hypergnn as hg
+rng = np.random.default_rng(0)
+table = pl.DataFrame({"v": rng.integers(0, 1_000_000, 10_000_000), "e": rng.integers(0, 500_000, 10_000_000)})
+table = table.select(pl.format("vertex-{}", "v").alias("v"), pl.format("hyperedge-{}", "e").alias("e"))
+start = time.process_time()
+H = hg.construct.from_table(KIND(table), vertex="v", hyperedge="e")
+assert H.n_incidences > 9_900_000
+print(time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["pl.DataFrame", "pl.DataFrame.to_arrow", "pl.DataFrame.to_pandas"])
+def test_ten_million_rows_of_strings(kind):
+    answer = subprocess.run(
+        [sys.executable, "-c", BIG_TABLE.replace("KIND", kind)], check=True, capture_output=True, text=True
+    )
+    seconds, gigabytes = map(float, answer.stdout.split())
+    assert seconds < 30
+    assert gigabytes < 4
