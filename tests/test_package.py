@@ -15,12 +15,13 @@ SOURCE = ROOT / "src" / "hypergnn"
 
 # Each module may import from those in the lines before its own.
 ORDER = [
-    ["checks", "incidence"],
+    ["checks", "files", "incidence"],
     ["hypergraph", "graph"],
     ["kernels"],
     ["functional", "reference"],
     ["layers", "construct", "io"],
     ["datasets"],
+    ["training"],
     ["cli"],
     ["__main__"],
 ]

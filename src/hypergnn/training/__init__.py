@@ -1,0 +1,1 @@
+"""Learning: trials, and the run folders that keep them."""
