@@ -24,6 +24,7 @@ ORDER = [
     ["tabular"],
     ["layers", "construct", "io"],
     ["datasets", "models"],
+    ["saving"],
     ["training"],
     ["cli"],
     ["__main__"],

@@ -15,10 +15,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hypergnn import construct, datasets, functional, io
+    from hypergnn import construct, datasets, functional, io, models, training
     from hypergnn.graph import Graph
     from hypergnn.hypergraph import Hypergraph
     from hypergnn.layers import GraphAttention, GraphConv, HypergraphAttention, HypergraphConv
+    from hypergnn.saving import load, save
 
 __version__ = "0.1.0"
 
@@ -33,6 +34,10 @@ __all__ = [
     "datasets",
     "functional",
     "io",
+    "load",
+    "models",
+    "save",
+    "training",
 ]
 
 _HOME = {
@@ -42,6 +47,8 @@ _HOME = {
     "Hypergraph": "hypergraph",
     "HypergraphAttention": "layers",
     "HypergraphConv": "layers",
+    "load": "saving",
+    "save": "saving",
 }
 
 

@@ -6,11 +6,12 @@ from importlib import import_module
 from typing import Any
 
 
-def import_extra(module: str, extra: str, purpose: str) -> Any:
+def import_extra(module: str, extra: str, purpose: str = "this") -> Any:
     """Return ``module``, or raise an error that says what needs it and how to install it."""
     try:
         return import_module(module)
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            f"{purpose} needs {module}, which is not installed. Install it with: pip install 'hypergnn[{extra}]'"
+    except ImportError as error:
+        raise ImportError(
+            f"{purpose} needs {module.partition('.')[0]}, which could not be imported ({error}). "
+            f"Install it with: pip install 'hypergnn[{extra}]'"
         ) from error

@@ -43,7 +43,7 @@ def from_knn(
         seed: Seed of the approximate search.
 
     Raises:
-        ModuleNotFoundError: If an approximate search is due and pynndescent is not installed.
+        ImportError: If an approximate search is due and pynndescent is not installed.
         TypeError: If ``X`` does not hold numbers.
         ValueError: If a feature is not finite or ``k`` is not below the number of points.
 

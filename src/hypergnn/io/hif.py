@@ -11,8 +11,8 @@ import os
 from collections.abc import Callable, Collection
 from typing import Any, NamedTuple, NoReturn, TypeGuard
 
+from hypergnn.files import replacing
 from hypergnn.hypergraph import Hypergraph
-from hypergnn.io.files import replacing
 from hypergnn.io.losses import READING, check_ignore, refuse
 from hypergnn.io.parts import Attributes, Parts, from_parts, labels, to_parts
 

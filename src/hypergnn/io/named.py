@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable
 from typing import TYPE_CHECKING, Any
 
+from hypergnn.extras import import_extra
 from hypergnn.hypergraph import Hypergraph
-from hypergnn.io.files import needed
 from hypergnn.io.losses import check_holds
 from hypergnn.io.parts import Parts, from_parts, to_parts
 
@@ -34,7 +34,7 @@ def to_networkx(H: Hypergraph) -> networkx.Graph:
         {'bipartite': 1, 'weight': 3.0}
     """
     parts = to_parts(H)
-    graph = needed("networkx", extra="interop").Graph()
+    graph = import_extra("networkx", "interop").Graph()
     for side, nodes in enumerate((parts.vertices, parts.hyperedges)):
         graph.add_nodes_from(
             ((_SIDES[side], name), {"bipartite": side, **attributes}) for name, attributes in nodes.items()
@@ -63,7 +63,7 @@ def from_networkx(graph: networkx.Graph, *, ignore: Collection[str] = ()) -> Hyp
         >>> H, H.hyperedge_names.tolist()
         (Hypergraph(3 vertices, 2 hyperedges, 6 incidences), [3, 4])
     """
-    networkx = needed("networkx", extra="interop")
+    networkx = import_extra("networkx", "interop")
     if not isinstance(graph, networkx.Graph):
         raise TypeError(f"graph must be a networkx.Graph; got {type(graph).__name__}.")
     side = dict(graph.nodes(data="bipartite"))
@@ -93,7 +93,7 @@ def to_xgi(H: Hypergraph) -> xgi.Hypergraph:
         ([{0, 1}, set()], {'weight': 3.0})
     """
     parts = to_parts(H)
-    made: xgi.Hypergraph = needed("xgi", extra="interop").Hypergraph()
+    made: xgi.Hypergraph = import_extra("xgi", "interop").Hypergraph()
     made.add_nodes_from(parts.vertices)
     for hyperedge, members in parts.members().items():
         made.add_edge(members, idx=hyperedge, **parts.hyperedges[hyperedge])
@@ -115,7 +115,7 @@ def from_xgi(hypergraph: xgi.Hypergraph, *, ignore: Collection[str] = ()) -> Hyp
         >>> H, sorted(H.vertex_names)  # the order is XGI's, which keeps members in sets
         (Hypergraph(3 vertices, 2 hyperedges, 4 incidences), ['a', 'b', 'c'])
     """
-    xgi = needed("xgi", extra="interop")
+    xgi = import_extra("xgi", "interop")
     if not isinstance(hypergraph, (xgi.Hypergraph, xgi.DiHypergraph)):
         raise TypeError(f"hypergraph must be an xgi.Hypergraph; got {type(hypergraph).__name__}.")
     described = xgi.to_hif_dict(hypergraph)
@@ -150,8 +150,8 @@ def to_hypernetx(H: Hypergraph, *, ignore: Collection[str] = ()) -> hypernetx.Hy
     parts = to_parts(H)
     rows = [(hyperedge, vertex) for vertex, hyperedge, _ in parts.incidences]  # this order keeps that of the vertices
     used = {hyperedge: parts.hyperedges[hyperedge] for hyperedge, _ in rows}
-    hypernetx = needed("hypernetx", extra="interop")
-    table = needed("pandas", extra="interop").DataFrame(rows, columns=["edges", "nodes"])
+    hypernetx = import_extra("hypernetx", "interop")
+    table = import_extra("pandas", "interop").DataFrame(rows, columns=["edges", "nodes"])
     return hypernetx.Hypergraph(table if rows else {}, edge_properties=used or None)
 
 
@@ -169,7 +169,7 @@ def from_hypernetx(hypergraph: hypernetx.Hypergraph, *, ignore: Collection[str] 
         >>> H, H.hyperedge_names.tolist()
         (Hypergraph(3 vertices, 2 hyperedges, 4 incidences), ['first', 'second'])
     """
-    hypernetx = needed("hypernetx", extra="interop")
+    hypernetx = import_extra("hypernetx", "interop")
     if not isinstance(hypergraph, hypernetx.Hypergraph):
         raise TypeError(f"hypergraph must be a hypernetx.Hypergraph; got {type(hypergraph).__name__}.")
     parts = Parts(

@@ -12,8 +12,8 @@ import numpy.typing as npt
 import torch
 
 from hypergnn.checks import check_choice
+from hypergnn.extras import import_extra
 from hypergnn.hypergraph import Hypergraph
-from hypergnn.io.files import needed
 from hypergnn.io.losses import check_holds, refuse
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def to_pyg(H: Hypergraph, *, kind: str = "Data", dtype: torch.dtype = torch.floa
         Data(num_nodes=3, hyperedge_index=[2, 3], hyperedge_weight=[3], num_hyperedges=3)
     """
     check_choice("kind", kind, ("Data", "HyperGraphData"))
-    data = needed("torch_geometric.data.hypergraph_data", extra="interop")
+    data = import_extra("torch_geometric.data.hypergraph_data", "interop")
     index = torch.stack([H.vertex.long(), H.hyperedge.long()])
     made = data.Data() if kind == "Data" else data.HyperGraphData()
     made.num_nodes = H.n_vertices
@@ -108,7 +108,7 @@ def from_pyg(data: Data) -> Hypergraph:
         >>> io.from_pyg(io.to_pyg(H, kind="HyperGraphData")).equals(H)
         True
     """
-    pyg = needed("torch_geometric.data.hypergraph_data", extra="interop")
+    pyg = import_extra("torch_geometric.data.hypergraph_data", "interop")
     if not isinstance(data, pyg.Data):
         raise TypeError(f"data must be a torch_geometric Data; got {type(data).__name__}.")
     held = data.to_dict()  # what was set, where attributes of the object would also be what PyG guesses
@@ -156,7 +156,7 @@ def to_dhg(H: Hypergraph, *, ignore: Collection[str] = ()) -> dhg.Hypergraph:
             f"a DHG hypergraph merges hyperedges with the same vertices; {times} have {list(repeated)[:10]}. "
             "Merge such hyperedges first, with the sum of their weights."
         )
-    return needed("dhg", extra="interop").Hypergraph(H.n_vertices, members or None, H.weight.tolist())
+    return import_extra("dhg", "interop").Hypergraph(H.n_vertices, members or None, H.weight.tolist())
 
 
 def from_dhg(hypergraph: dhg.Hypergraph, *, ignore: Collection[str] = ()) -> Hypergraph:
@@ -173,7 +173,7 @@ def from_dhg(hypergraph: dhg.Hypergraph, *, ignore: Collection[str] = ()) -> Hyp
         >>> io.from_dhg(io.to_dhg(H)).equals(H)
         True
     """
-    dhg = needed("dhg", extra="interop")
+    dhg = import_extra("dhg", "interop")
     if not isinstance(hypergraph, dhg.Hypergraph):
         raise TypeError(f"hypergraph must be a dhg.Hypergraph; got {type(hypergraph).__name__}.")
     groups = hypergraph.group_names

@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from hypergnn.checks import Names, check_choice
+from hypergnn.extras import import_extra
+from hypergnn.files import replacing
 from hypergnn.hypergraph import Hypergraph
 from hypergnn.incidence import Ids
-from hypergnn.io.files import needed, replacing
 from hypergnn.io.losses import check_holds, check_ignore, refuse
 from hypergnn.io.parts import are_integers, labels, number
 
@@ -50,7 +51,7 @@ def write_incidence_table(H: Hypergraph, path: str | os.PathLike[str], *, ignore
         <BLANKLINE>
     """
     suffix = _suffix(path)
-    pyarrow = needed("pyarrow", extra="tables")
+    pyarrow = import_extra("pyarrow", "tables")
     vertices, hyperedges = labels(H.vertex_names, H.n_vertices), labels(H.hyperedge_names, H.n_hyperedges)
     odd = _unwritable(vertices, suffix) or _unwritable(hyperedges, suffix)
     refuse(f"a {suffix} table", {"names": odd}, ignore, _WRITING)
@@ -64,9 +65,9 @@ def write_incidence_table(H: Hypergraph, path: str | os.PathLike[str], *, ignore
     table = pyarrow.table(columns)
     with replacing(path) as file:
         if suffix == ".csv":
-            needed("pyarrow.csv", extra="tables").write_csv(table, file)
+            import_extra("pyarrow.csv", "tables").write_csv(table, file)
         else:
-            needed("pyarrow.parquet", extra="tables").write_table(table, file)
+            import_extra("pyarrow.parquet", "tables").write_table(table, file)
 
 
 def read_incidence_table(
@@ -142,14 +143,14 @@ def _suffix(path: str | os.PathLike[str]) -> str:
 
 
 def _read(path: str | os.PathLike[str], text: list[str]) -> pyarrow.Table:
-    pyarrow = needed("pyarrow", extra="tables")
+    pyarrow = import_extra("pyarrow", "tables")
     if _suffix(path) == ".parquet":
         with open(path, "rb") as file:
             try:
-                return needed("pyarrow.parquet", extra="tables").read_table(file)
+                return import_extra("pyarrow.parquet", "tables").read_table(file)
             except OSError as error:
                 raise ValueError(str(error)) from error
-    csv = needed("pyarrow.csv", extra="tables")
+    csv = import_extra("pyarrow.csv", "tables")
     with open(path, "rb") as file:
         return csv.read_csv(
             file,
@@ -164,7 +165,7 @@ def _read(path: str | os.PathLike[str], text: list[str]) -> pyarrow.Table:
 
 
 def _column(names: list[Any]) -> pyarrow.Array:
-    pyarrow = needed("pyarrow", extra="tables")
+    pyarrow = import_extra("pyarrow", "tables")
     return pyarrow.array(names, pyarrow.int64() if are_integers(names) else pyarrow.large_string())
 
 
@@ -175,7 +176,7 @@ def _encode(column: pyarrow.ChunkedArray, name: str, is_text: bool) -> tuple[Ids
         The number of each row's value, the values in the order of their numbers or ``None`` if they are the numbers
         themselves, and how many different ones there are.
     """
-    pyarrow = needed("pyarrow", extra="tables")
+    pyarrow = import_extra("pyarrow", "tables")
     types, kind = pyarrow.types, column.type
     if types.is_dictionary(kind):
         kind = kind.value_type

@@ -1,0 +1,173 @@
+"""The networks of the paper: layers of one kind, each with dropout before it and ELU after it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, Literal, NamedTuple, cast
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import elu
+
+from hypergnn import layers
+from hypergnn.checks import check_choice, check_size
+from hypergnn.features import SparseFeatures
+from hypergnn.functional import Features
+from hypergnn.graph import Graph
+from hypergnn.hypergraph import Hypergraph
+from hypergnn.layers import Layer
+from hypergnn.randomness import dropout
+
+
+class Kind(NamedTuple):
+    """A kind of network: its layer, and the structures that its layers take."""
+
+    layer: Callable[..., Layer]
+    structures: tuple[Literal["graph", "hypergraph"], ...]
+    has_attention: bool = False
+
+
+KINDS = {
+    "hyper-conv": Kind(layers.HypergraphConv, ("hypergraph",)),
+    "hyper-attention": Kind(layers.HypergraphAttention, ("hypergraph",), has_attention=True),
+    "gcn": Kind(layers.GraphConv, ("graph",)),
+    "gat": Kind(layers.GraphAttention, ("graph",), has_attention=True),
+    "gcn+hyper-conv": Kind(layers.MeanConv, ("graph", "hypergraph")),
+    "gat+hyper-attention": Kind(layers.MeanAttention, ("graph", "hypergraph"), has_attention=True),
+    "mlp": Kind(layers.Dense, ()),
+}
+"""The networks by the names that the command line knows."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """All that decides what a trial gives, apart from its data and its seed. The defaults are the paper's, for Cora.
+
+    Example:
+        >>> Config(model="gat", hidden=16).changed()
+        {'model': 'gat', 'hidden': 16}
+    """
+
+    model: str = "hyper-conv"
+    """One of :data:`KINDS`."""
+    hidden: int = 8
+    """Features of each head in all layers but the last."""
+    heads: int = 8
+    """Heads of all layers but the last, concatenated; the last has one."""
+    depth: int = 2
+    """Number of layers."""
+    skip: bool = False
+    """Whether the first layer has a skip connection, and with more than two layers all but the last."""
+    dropout: float = 0.6
+    """Dropout of the input of each layer."""
+    attention_dropout: float = 0.6
+    """Dropout of the learned transition and of the features it propagates; without effect where nothing is learned."""
+    feature_scaling: Literal["row", "none"] = "row"
+    """Whether each vertex's features are divided by their sum."""
+    learning_rate: float = 0.005
+    weight_decay: float = 3e-4
+    """The factor λ of the L2 penalty."""
+    patience: int = 100
+    """Epochs without a new lowest validation loss after which a trial ends."""
+    max_epochs: int = 1000
+    """Epochs after which a trial ends in any case."""
+
+    def __post_init__(self) -> None:
+        """Refuse settings that cannot be."""
+        check_choice("model", self.model, tuple(KINDS))
+        check_choice("feature_scaling", self.feature_scaling, ("row", "none"))
+        for name in ("hidden", "heads", "depth", "patience", "max_epochs"):
+            check_size(name, getattr(self, name), minimum=1)
+        for name in ("dropout", "attention_dropout"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(f"{name} must be a probability from 0 up to, but not including, 1.")
+        if self.learning_rate <= 0 or self.weight_decay < 0:
+            raise ValueError("learning_rate must be positive and weight_decay at least 0.")
+
+    def changed(self) -> dict[str, Any]:
+        """The settings that differ from the defaults."""
+        default = Config()
+        return {name: value for name, value in asdict(self).items() if value != getattr(default, name)}
+
+
+_PAPER: dict[str, dict[str, Any]] = {
+    "cora": {},
+    "citeseer": {},
+    "pubmed": {"learning_rate": 0.01, "weight_decay": 1e-3},
+    "20news": {},
+}
+"""Where the paper's settings for a dataset differ from those for Cora."""
+
+
+def paper_config(dataset: str, model: str = "hyper-conv") -> Config:
+    """The paper's settings for a dataset; for data that is not in the paper, those for Cora.
+
+    Example:
+        >>> paper_config("pubmed").learning_rate
+        0.01
+    """
+    return replace(Config(model=model), **_PAPER.get(dataset, {}))
+
+
+class Network(nn.Module):
+    """A network of layers of one kind: all but the last with several heads, the last with a score per class.
+
+    Args:
+        config: What it is made of.
+        n_features: Features of each vertex.
+        n_classes: Number of scores.
+
+    Example:
+        >>> H = Hypergraph.from_hyperedges([[0, 1, 2], [2, 3]], n_vertices=4)
+        >>> Network(Config(), n_features=5, n_classes=3)(torch.rand(4, 5), hypergraph=H).shape
+        torch.Size([4, 3])
+    """
+
+    def __init__(self, config: Config, n_features: int, n_classes: int) -> None:
+        """Create and draw the parameters."""
+        super().__init__()
+        self.config = config
+        self.n_features = n_features
+        self.n_classes = n_classes
+        kind = KINDS[config.model]
+        options = {"dropout": config.attention_dropout} if kind.has_attention else {}
+        widths = [n_features, *[config.hidden * config.heads] * (config.depth - 1)]
+        hidden = [
+            kind.layer(width, config.hidden, heads=config.heads, skip=config.skip, **options) for width in widths[:-1]
+        ]
+        self.layers = nn.ModuleList([*hidden, kind.layer(widths[-1], n_classes, **options)])
+
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """Draw new parameters."""
+        for layer in self.layers:
+            cast(Layer, layer).reset_parameters(generator)
+
+    def forward(self, x: Features, graph: Graph | None = None, hypergraph: Hypergraph | None = None) -> Tensor:
+        """Scores of the classes, ``(..., N, n_classes)``; structures that the kind does not take may be omitted."""
+        given = {"graph": graph, "hypergraph": hypergraph}
+        structures = [given[name] for name in KINDS[self.config.model].structures]
+        if None in structures:
+            missing = KINDS[self.config.model].structures[structures.index(None)]
+            raise ValueError(f"a {missing} must be given to the model {self.config.model!r}; got none.")
+        for layer in self.layers:
+            x = elu(layer(self._drop(x), *structures))
+        return cast(Tensor, x)
+
+    def _drop(self, x: Features) -> Features:
+        if not self.training:
+            return x
+        if isinstance(x, SparseFeatures):
+            return x.with_values(dropout(x.values, self.config.dropout))
+        if x.layout == torch.sparse_csr:
+            values = dropout(x.values(), self.config.dropout)
+            return torch.sparse_csr_tensor(x.crow_indices(), x.col_indices(), values, x.shape, check_invariants=False)
+        return dropout(x, self.config.dropout)
+
+
+def config_from(settings: dict[str, Any]) -> Config:
+    """A configuration from what :func:`dataclasses.asdict` made of one, or raise if it has settings unknown here."""
+    unknown = settings.keys() - {field.name for field in fields(Config)}
+    if unknown:
+        raise ValueError(f"unknown settings {', '.join(sorted(unknown))}: made by another version?")
+    return Config(**settings)

@@ -1,0 +1,230 @@
+"""Training of some trials together, in one thread.
+
+Parameters carry a leading axis of trials. A trial's numbers depend on its seed alone: each product is computed trial
+by trial, dropout is drawn from counters, and the optimiser works entry by entry.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+from torch.func import functional_call
+
+from hypergnn.datasets import Dataset
+from hypergnn.features import SparseFeatures
+from hypergnn.functional import Features
+from hypergnn.graph import Graph
+from hypergnn.hypergraph import Hypergraph
+from hypergnn.models import Config, Network
+from hypergnn.randomness import seeded
+
+Parameters = dict[str, Tensor]
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is learned: a dataset as tensors on one device."""
+
+    x: Features
+    structures: dict[str, Graph | Hypergraph]
+    y: Tensor  # (N,)
+    train: Tensor
+    val: Tensor
+    test: Tensor
+    n_features: int
+    n_classes: int
+
+    @classmethod
+    def of(cls, data: Dataset, config: Config, device: str | torch.device = "cpu") -> Task:
+        """Prepare a dataset as the configuration wants it."""
+        features = data.scaled(config.feature_scaling)
+        x = torch.from_numpy(features) if not hasattr(features, "indptr") else SparseFeatures.from_scipy(features)
+        structures: dict[str, Graph | Hypergraph | None] = {"graph": data.graph, "hypergraph": data.hypergraph}
+        return cls(
+            x=x.to(device),
+            structures={name: one.to(device) for name, one in structures.items() if one is not None},
+            y=torch.from_numpy(data.y).to(device),
+            train=torch.from_numpy(data.train).to(device),
+            val=torch.from_numpy(data.val).to(device),
+            test=torch.from_numpy(data.test).to(device),
+            n_features=data.n_features,
+            n_classes=data.n_classes,
+        )
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A finished trial, judged with the parameters of its epoch with the lowest validation loss."""
+
+    seed: int
+    epochs: int
+    best_epoch: int
+    accuracy: dict[str, float]
+    """In percent, for ``train``, ``val`` and ``test``."""
+    loss: dict[str, float]
+    seconds: float
+    curves: dict[str, list[float]]
+    """``train_loss`` and ``val_loss`` of each epoch."""
+    parameters: Parameters
+    scores: Tensor
+    """Scores of the classes for every vertex, ``(N, n_classes)``."""
+
+
+@dataclass
+class _State:
+    """Where the trials of a batch stand; every tensor has them along its first axis."""
+
+    seeds: list[int]
+    parameters: Parameters
+    best: Parameters
+    optimizer: torch.optim.Adam
+    best_loss: Tensor  # (trials,)
+    best_epoch: Tensor  # (trials,)
+    seconds: list[float]
+    curves: list[dict[str, list[float]]] = field(default_factory=list)
+
+
+def train(
+    task: Task, config: Config, seeds: Sequence[int], *, on_epoch: Callable[[int, int], None] | None = None
+) -> Iterator[Trial]:
+    """Train one trial per seed together, and yield each as soon as it has ended.
+
+    Args:
+        task: The data.
+        config: The settings.
+        seeds: One per trial, no two alike.
+        on_epoch: Called after each epoch with its number and the number of trials still in training.
+    """
+    network = Network(config, task.n_features, task.n_classes).to(task.y.device)
+    state = _start(network, config, seeds)
+    for epoch in range(config.max_epochs):
+        start = time.perf_counter()
+        train_loss = _step(network, task, state, epoch)
+        val_loss = _losses(_scores(network, task, state.parameters), task.y, task.val)
+        _keep_best(state, val_loss, epoch)
+        for curve, ours, theirs in zip(state.curves, train_loss.tolist(), val_loss.tolist(), strict=True):
+            curve["train_loss"].append(ours)
+            curve["val_loss"].append(theirs)
+        share = (time.perf_counter() - start) / len(state.seeds)
+        state.seconds = [seconds + share for seconds in state.seconds]
+        over = epoch - state.best_epoch >= config.patience
+        if epoch + 1 == config.max_epochs:
+            over = torch.ones_like(over)
+        if on_epoch is not None:
+            on_epoch(epoch, len(state.seeds))
+        if over.any():
+            yield from _finish(network, task, state, over, epoch + 1)
+            state = _select(state, ~over, config)
+        if not state.seeds:
+            return
+
+
+def _start(network: Network, config: Config, seeds: Sequence[int]) -> _State:
+    drawn = []
+    for seed in seeds:
+        network.reset_parameters(torch.Generator().manual_seed(seed))
+        drawn.append({name: parameter.detach().clone() for name, parameter in network.named_parameters()})
+    parameters = {name: torch.stack([one[name] for one in drawn]).requires_grad_() for name in drawn[0]}
+    return _State(
+        seeds=list(seeds),
+        parameters=parameters,
+        best={name: parameter.detach().clone() for name, parameter in parameters.items()},
+        optimizer=_optimizer(parameters, config),
+        best_loss=torch.full((len(seeds),), torch.inf),
+        best_epoch=torch.zeros(len(seeds), dtype=torch.int64),
+        seconds=[0.0] * len(seeds),
+        curves=[{"train_loss": [], "val_loss": []} for _ in seeds],
+    )
+
+
+def _optimizer(parameters: Parameters, config: Config) -> torch.optim.Adam:
+    return torch.optim.Adam(
+        parameters.values(), lr=config.learning_rate, weight_decay=config.weight_decay, foreach=False
+    )
+
+
+def _step(network: Network, task: Task, state: _State, epoch: int) -> Tensor:
+    """One epoch of training; the loss of each trial, ``(trials,)``."""
+    network.train()
+    x = task.x
+    if isinstance(x, SparseFeatures):
+        x = x.with_values(x.values.expand(len(state.seeds), -1))
+    else:
+        x = x.expand(len(state.seeds), *x.shape)
+    with seeded(state.seeds, epoch):
+        scores = functional_call(network, state.parameters, (x,), task.structures)
+    losses = _losses(scores, task.y, task.train)
+    state.optimizer.zero_grad()
+    losses.sum().backward()
+    state.optimizer.step()
+    return losses.detach()
+
+
+def _scores(network: Network, task: Task, parameters: Parameters) -> Tensor:
+    """Scores without dropout, ``(trials, N, n_classes)``."""
+    network.eval()
+    with torch.no_grad():
+        scores: Tensor = functional_call(network, parameters, (task.x,), task.structures)
+    return scores
+
+
+def _losses(scores: Tensor, y: Tensor, rows: Tensor) -> Tensor:
+    """Mean cross-entropy over some rows, for each trial, ``(trials,)``."""
+    chosen = scores[:, rows].log_softmax(-1)  # (trials, rows, n_classes)
+    return -chosen.gather(-1, y[rows].expand(chosen.shape[0], -1).unsqueeze(-1)).mean(dim=(1, 2))
+
+
+def _keep_best(state: _State, val_loss: Tensor, epoch: int) -> None:
+    better = val_loss.cpu() < state.best_loss
+    if not better.any():
+        return
+    state.best_loss = torch.where(better, val_loss.cpu(), state.best_loss)
+    state.best_epoch[better] = epoch
+    with torch.no_grad():
+        for name, parameter in state.parameters.items():
+            state.best[name][better] = parameter[better]
+
+
+def _finish(network: Network, task: Task, state: _State, over: Tensor, epochs: int) -> Iterator[Trial]:
+    for place in over.nonzero().flatten().tolist():
+        parameters = {name: best[place : place + 1] for name, best in state.best.items()}
+        scores = _scores(network, task, parameters)
+        rows = {"train": task.train, "val": task.val, "test": task.test}
+        right = scores[0].argmax(-1) == task.y
+        yield Trial(
+            seed=state.seeds[place],
+            epochs=epochs,
+            best_epoch=int(state.best_epoch[place]),
+            accuracy={name: 100 * float(right[chosen].double().mean()) for name, chosen in rows.items()},
+            loss={name: float(_losses(scores, task.y, chosen)) for name, chosen in rows.items()},
+            seconds=state.seconds[place],
+            curves=state.curves[place],
+            parameters={name: parameter[0].clone() for name, parameter in parameters.items()},
+            scores=scores[0],
+        )
+
+
+def _select(state: _State, chosen: Tensor, config: Config) -> _State:
+    """The trials that go on, with the state of their optimiser."""
+    places = chosen.nonzero().flatten().tolist()
+    parameters = {name: one.detach()[chosen].requires_grad_() for name, one in state.parameters.items()}
+    optimizer = _optimizer(parameters, config)
+    for name, parameter in parameters.items():
+        before = state.optimizer.state[state.parameters[name]]
+        optimizer.state[parameter] = {
+            key: value[chosen] if key.startswith("exp_avg") else value for key, value in before.items()
+        }
+    return _State(
+        seeds=[state.seeds[place] for place in places],
+        parameters=parameters,
+        best={name: best[chosen] for name, best in state.best.items()},
+        optimizer=optimizer,
+        best_loss=state.best_loss[chosen],
+        best_epoch=state.best_epoch[chosen],
+        seconds=[state.seconds[place] for place in places],
+        curves=[state.curves[place] for place in places],
+    )

@@ -1,0 +1,313 @@
+"""Training of any number of trials: dealt to threads, recorded as they end, resumed where they stopped."""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
+from statistics import mean, stdev
+from typing import Any
+
+import torch
+
+from hypergnn.checks import check_size
+from hypergnn.datasets import Dataset
+from hypergnn.models import KINDS, Config, Network, paper_config
+from hypergnn.saving import save
+from hypergnn.training.engine import Task, Trial, train
+from hypergnn.training.ledger import Ledger
+
+MODEL_FILE = "model.safetensors"
+LARGEST_BATCH = 16
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is: what ``on_progress`` gets after each epoch and each finished trial."""
+
+    done: int
+    """Trials finished, those of earlier sessions included."""
+    total: int
+    running: int
+    """Trials in training at the moment."""
+    epochs: int
+    """Epochs trained in this session, summed over trials."""
+    test_accuracy: tuple[float, ...]
+    """Of the finished trials, in percent."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The records of all finished trials of a run, in the order of their seeds.
+
+    Example:
+        >>> run = Outcome([{"seed": 0, "test_accuracy": 80.0}, {"seed": 1, "test_accuracy": 82.0}], interrupted=False)
+        >>> run
+        Outcome(2 trials, test accuracy 81.00 ± 1.41 %)
+    """
+
+    records: list[dict[str, Any]]
+    interrupted: bool
+    """Whether the run was stopped before all trials had ended."""
+
+    def test_accuracy(self) -> tuple[float, float]:
+        """Mean and standard deviation over the trials, in percent."""
+        values = [record["test_accuracy"] for record in self.records]
+        return mean(values), stdev(values) if len(values) > 1 else 0.0
+
+    def __repr__(self) -> str:
+        """The outcome at a glance."""
+        if not self.records:
+            return "Outcome(no trial)"
+        centre, spread = self.test_accuracy()
+        return f"Outcome({len(self.records)} trials, test accuracy {centre:.2f} ± {spread:.2f} %)"
+
+
+def fit(
+    data: Dataset,
+    config: Config | None = None,
+    *,
+    trials: int = 1,
+    out: str | os.PathLike[str] | None = None,
+    batch: int | None = None,
+    threads: int | None = None,
+    device: str | torch.device = "cpu",
+    curves: bool = False,
+    on_progress: Callable[[Progress], None] | None = None,
+) -> Outcome:
+    """Train a network ``trials`` times, with the seeds 0, 1, 2, …, and judge each on the test vertices.
+
+    A trial's outcome depends on its seed only: not on the others, on ``batch``, on ``threads`` or on interruptions.
+
+    Args:
+        data: The dataset.
+        config: The settings; the paper's for this dataset if omitted.
+        trials: How many.
+        out: Run folder for the records and the best model. Trials that stand in it are not trained again.
+        batch: Trials trained together in a thread; chosen from the memory at hand if omitted.
+        threads: Threads, each with trials of its own; ``torch.get_num_threads()`` if omitted.
+        device: Where to train.
+        curves: Keep the losses of each epoch in the run folder.
+        on_progress: Called after each epoch and each finished trial, from this thread.
+
+    Example:
+        >>> import hypergnn as hg
+        >>> data = hg.datasets.load("digits")
+        >>> run = fit(data, Config(max_epochs=3), trials=2)
+        >>> [record["epochs"] for record in run.records]
+        [3, 3]
+    """
+    config = paper_config(data.name) if config is None else config
+    check_size("trials", trials, minimum=1)
+    threads = check_size("threads", torch.get_num_threads() if threads is None else threads, minimum=1)
+    if curves and out is None:
+        raise ValueError("out must be given with curves: they are kept in the run folder.")
+    _check_structures(data, config)
+    task = Task.of(data, config, device)
+    with ExitStack() as stack:
+        ledger = None
+        if out is not None:
+            ledger = stack.enter_context(Ledger.open(out, describe(data, config)))
+        session = _Session(data, config, ledger, trials, curves, on_progress)
+        missing = [seed for seed in range(trials) if seed not in session.records]
+        chosen = min(_fitting_batch(task, config, threads), -(-len(missing) // threads) or 1)
+        size = check_size("batch", chosen if batch is None else batch, minimum=1)
+        interrupted = _train_all(
+            task, config, [missing[i : i + size] for i in range(0, len(missing), size)], threads, session
+        )
+    records = [session.records[seed] for seed in sorted(session.records) if seed < trials]
+    return Outcome(records, interrupted)
+
+
+def describe(data: Dataset, config: Config) -> dict[str, Any]:
+    """All that decides the outcome of a run, as it stands in its folder: changing any of it is another run."""
+    split = {"train": data.train, "val": data.val, "test": data.test}
+    return {
+        "data": {
+            "name": data.name,
+            "vertices": data.hypergraph.n_vertices,
+            "hyperedges": data.hypergraph.n_hyperedges,
+            "incidences": data.hypergraph.n_incidences,
+            "links": None if data.graph is None else data.graph.n_links,
+            "features": data.n_features,
+            "classes": list(data.class_names),
+            "split": {name: _digest(ids) for name, ids in split.items()},
+        },
+        "config": asdict(config),
+    }
+
+
+class _Session:
+    """What is finished, and who is told of it."""
+
+    def __init__(
+        self,
+        data: Dataset,
+        config: Config,
+        ledger: Ledger | None,
+        total: int,
+        curves: bool,
+        on_progress: Callable[[Progress], None] | None,
+    ) -> None:
+        self.data, self.config, self.ledger, self.total = data, config, ledger, total
+        self.keeps_curves, self.on_progress = curves, on_progress
+        self.records = {record["seed"]: dict(record) for record in (ledger.records if ledger else ())}
+        self.epochs = 0
+        self.running = 0
+
+    def finish(self, trial: Trial) -> None:
+        """Keep a trial. The model goes to disk before the record: a record says that all of its trial is there."""
+        record = as_record(trial)
+        lowest = min((one["val_loss"] for one in self.records.values()), default=float("inf"))
+        if self.ledger is not None:
+            if record["val_loss"] < lowest:
+                self._save_model(trial)
+            self.ledger.append(record, curves=trial.curves if self.keeps_curves else None)
+        self.records[trial.seed] = record
+        self.tell()
+
+    def tell(self) -> None:
+        if self.on_progress is not None:
+            done = [self.records[seed]["test_accuracy"] for seed in sorted(self.records) if seed < self.total]
+            self.on_progress(Progress(len(done), self.total, self.running, self.epochs, tuple(done)))
+
+    def _save_model(self, trial: Trial) -> None:
+        if self.ledger is None:
+            return
+        network = Network(self.config, self.data.n_features, self.data.n_classes)
+        network.load_state_dict(trial.parameters)
+        about = {"data": self.data.name, "seed": trial.seed, "val_loss": trial.loss["val"]}
+        save(network, self.ledger.folder / MODEL_FILE, class_names=self.data.class_names, about=about)
+
+
+def as_record(trial: Trial) -> dict[str, Any]:
+    """A trial as one line of the ledger."""
+    judged = {
+        f"{part}_{what}": values[part]
+        for what, values in (("accuracy", trial.accuracy), ("loss", trial.loss))
+        for part in ("train", "val", "test")
+    }
+    times = {"epochs": trial.epochs, "best_epoch": trial.best_epoch, "seconds": round(trial.seconds, 3)}
+    return {"seed": trial.seed, **times, **judged}
+
+
+def _train_all(task: Task, config: Config, batches: Sequence[Sequence[int]], threads: int, session: _Session) -> bool:
+    """Train all batches; whether an interrupt from the keyboard ended that early."""
+    waiting: queue.SimpleQueue[Sequence[int]] = queue.SimpleQueue()
+    for batch in batches:
+        waiting.put(batch)
+    messages: queue.SimpleQueue[Trial | tuple[int, int] | BaseException | None] = queue.SimpleQueue()
+    stop = threading.Event()
+    with _one_torch_thread():
+        workers = [
+            threading.Thread(target=_work, args=(number, task, config, waiting, messages, stop), daemon=True)
+            for number in range(min(threads, len(batches)))
+        ]
+        for worker in workers:
+            worker.start()
+        try:
+            _listen(messages, len(workers), session)
+            return False
+        except KeyboardInterrupt:
+            return True
+        finally:
+            stop.set()
+            for worker in workers:
+                worker.join()
+
+
+def _listen(
+    messages: queue.SimpleQueue[Trial | tuple[int, int] | BaseException | None], n_workers: int, session: _Session
+) -> None:
+    """Keep what workers finish until all of them have ended."""
+    running = [0] * n_workers
+    while n_workers:
+        message = messages.get()
+        if isinstance(message, BaseException):
+            raise message
+        if message is None:
+            n_workers -= 1
+        elif isinstance(message, Trial):
+            session.finish(message)
+        else:
+            worker, running[worker] = message[0], message[1]
+            session.running = sum(running)
+            session.epochs += message[1]
+            session.tell()
+
+
+def _work(
+    number: int,
+    task: Task,
+    config: Config,
+    waiting: queue.SimpleQueue[Sequence[int]],
+    messages: queue.SimpleQueue[Trial | tuple[int, int] | BaseException | None],
+    stop: threading.Event,
+) -> None:
+    """Train batches until none is left; one torch thread, so that the number of threads changes no sum."""
+    torch.set_num_threads(1)
+
+    def tell(_: int, running: int) -> None:
+        if stop.is_set():
+            raise _StoppedError
+        messages.put((number, running))
+
+    try:
+        while not stop.is_set():
+            try:
+                seeds = waiting.get_nowait()
+            except queue.Empty:
+                break
+            for trial in train(task, config, seeds, on_epoch=tell):
+                messages.put(trial)
+    except _StoppedError:
+        pass
+    except BaseException as error:  # handed to the thread that waits
+        messages.put(error)
+    messages.put(None)
+
+
+class _StoppedError(Exception):
+    """Ends a worker between two epochs."""
+
+
+@contextmanager
+def _one_torch_thread() -> Any:
+    before = torch.get_num_threads()
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _fitting_batch(task: Task, config: Config, threads: int) -> int:
+    """How many trials' activations, with what the gradient keeps of them, fit in half of the free memory."""
+    rows = task.y.shape[0]
+    floats = 16 * rows * config.heads * config.hidden * config.depth + 8 * rows * task.n_features
+    if KINDS[config.model].has_attention:
+        n_incidences = sum(
+            getattr(one, "n_incidences", 0) + getattr(one, "n_links", 0) * 2 for one in task.structures.values()
+        )
+        floats += 24 * n_incidences * config.heads * config.depth
+    try:
+        free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        free = 4 << 30
+    return max(1, min(LARGEST_BATCH, free // 2 // (4 * floats) // threads))
+
+
+def _check_structures(data: Dataset, config: Config) -> None:
+    for name in KINDS[config.model].structures:
+        if getattr(data, name) is None:
+            raise ValueError(
+                f"the model {config.model!r} needs a {name}, and {data.name} has none: choose another model."
+            )
+
+
+def _digest(ids: Any) -> str:
+    import hashlib
+
+    return f"{len(ids)} vertices, {hashlib.sha256(ids.astype('<i8').tobytes()).hexdigest()[:16]}"

@@ -1,0 +1,174 @@
+"""A trial gives the same alone, among others, interrupted and resumed, with one thread or two."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+import hypergnn as hg
+from hypergnn.models import KINDS, Config, Network, paper_config
+from hypergnn.training import fit
+from hypergnn.training.engine import Task, train
+
+SMALL = Config(hidden=4, heads=2, patience=10, max_epochs=40)
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Sixty points in three groups, sparse features, a graph and a hypergraph."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 20)
+    x = (rng.random((60, 30)) < 0.1 + 0.3 * (np.arange(30) % 3 == y[:, None])).astype(np.float32)
+    H = hg.construct.from_knn(x, 4)
+    order = rng.permutation(60)
+    return hg.datasets.Dataset(
+        name="small",
+        x=hg.datasets.dataset.sparse.csr_array(x),
+        y=y,
+        class_names=("a", "b", "c"),
+        graph=hg.Graph.from_links(H.vertex, H.hyperedge, 60),
+        hypergraph=H,
+        train=np.sort(order[:12]),
+        val=np.sort(order[12:30]),
+        test=np.sort(order[30:]),
+        source="made here",
+    )
+
+
+def trials(data, config, seeds):
+    return {trial.seed: trial for trial in train(Task.of(data, config), config, seeds)}
+
+
+@pytest.mark.parametrize("model", KINDS)
+def test_a_trial_is_the_same_alone_and_in_any_company(data, model):
+    config = replace(SMALL, model=model)
+    alone, together = trials(data, config, [5]), trials(data, config, [3, 5, 8, 1])
+    assert together[5].curves == alone[5].curves
+    assert together[5].epochs == alone[5].epochs
+    assert torch.equal(together[5].scores, alone[5].scores)
+    assert together[3].curves != together[5].curves
+
+
+def test_trials_leave_when_their_patience_is_over_and_keep_their_best_epoch(data):
+    finished = trials(data, replace(SMALL, max_epochs=400), range(6))
+    assert len({trial.epochs for trial in finished.values()}) > 1
+    for trial in finished.values():
+        losses = trial.curves["val_loss"]
+        assert len(losses) == trial.epochs
+        assert trial.best_epoch == int(np.argmin(losses))
+        assert trial.epochs in (trial.best_epoch + 1 + SMALL.patience, 400)
+        assert trial.loss["val"] == pytest.approx(min(losses), rel=1e-6)
+        right = trial.scores.argmax(1).numpy() == data.y
+        assert trial.accuracy["test"] == pytest.approx(100 * right[data.test].mean())
+
+
+@pytest.mark.parametrize("model", KINDS)
+def test_every_model_learns(data, model):
+    options = {"max_epochs": 100, "patience": 100, "learning_rate": 0.02, "dropout": 0.1, "attention_dropout": 0.1}
+    finished = trials(data, replace(SMALL, model=model, **options), [0])
+    assert finished[0].accuracy["train"] > 90
+    assert finished[0].accuracy["test"] > (50 if model == "mlp" else 70)
+
+
+def test_the_engine_trains_as_plain_torch_does(data):
+    config = replace(SMALL, dropout=0.0, feature_scaling="none", max_epochs=15)
+    network = Network(config, data.n_features, data.n_classes)
+    network.reset_parameters(torch.Generator().manual_seed(2))
+    optimizer = torch.optim.Adam(network.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay)
+    y, chosen = torch.from_numpy(data.y), torch.from_numpy(data.train)
+    losses = []
+    for _ in range(15):
+        loss = torch.nn.functional.cross_entropy(
+            network(data.features(), hypergraph=data.hypergraph)[chosen], y[chosen]
+        )
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert trials(data, config, [1, 2])[2].curves["train_loss"] == pytest.approx(losses, rel=1e-4)
+
+
+def test_the_number_of_threads_and_the_size_of_batches_change_nothing(data):
+    runs = [
+        fit(data, SMALL, trials=6, threads=threads, batch=batch)
+        for threads, batch in [(1, None), (2, None), (2, 1), (1, 6), (2, 4)]
+    ]
+    for run in runs[1:]:
+        assert [without_time(record) for record in run.records] == [without_time(record) for record in runs[0].records]
+
+
+def without_time(record):
+    return {key: value for key, value in record.items() if key != "seconds"}
+
+
+def test_a_run_is_resumed_where_it_was(data, tmp_path):
+    whole = fit(data, SMALL, trials=6, out=tmp_path / "whole")
+    fit(data, SMALL, trials=2, out=tmp_path / "parts")
+    seen = []
+    resumed = fit(data, SMALL, trials=6, out=tmp_path / "parts", on_progress=lambda progress: seen.append(progress))
+    assert [without_time(one) for one in resumed.records] == [without_time(one) for one in whole.records]
+    assert seen[0].done == 2
+    assert seen[-1].done == seen[-1].total == 6
+    assert fit(data, SMALL, trials=3, out=tmp_path / "parts").records == resumed.records[:3]
+
+
+def test_another_configuration_in_the_same_folder_is_refused(data, tmp_path):
+    fit(data, SMALL, trials=1, out=tmp_path)
+    with pytest.raises(ValueError, match=r"config\.hidden: 4 in the run, 5 now"):
+        fit(data, replace(SMALL, hidden=5), trials=1, out=tmp_path)
+
+
+def test_the_best_model_is_kept_and_gives_what_was_recorded(data, tmp_path):
+    run = fit(data, SMALL, trials=4, out=tmp_path)
+    saved = hg.load(tmp_path / "model.safetensors")
+    best = min(run.records, key=lambda record: record["val_loss"])
+    assert saved.about["seed"] == best["seed"]
+    assert saved.class_names == ("a", "b", "c")
+    scores = saved.network(data.features(normalize="row"), hypergraph=data.hypergraph)
+    accuracy = 100 * float((scores.argmax(1).numpy() == data.y)[data.test].mean())
+    assert accuracy == pytest.approx(best["test_accuracy"])
+
+
+def test_an_interrupt_keeps_what_is_finished(data, tmp_path):
+    def interrupt(progress):
+        if progress.done == 2:
+            raise KeyboardInterrupt
+
+    run = fit(data, SMALL, trials=6, batch=1, threads=1, out=tmp_path, on_progress=interrupt)
+    assert run.interrupted
+    assert len(run.records) == 2
+    assert not fit(data, SMALL, trials=6, out=tmp_path).interrupted
+
+
+def test_an_error_in_training_reaches_the_caller(data):
+    broken = replace(data, y=np.full(60, 2))
+    object.__setattr__(broken, "class_names", ("a",))
+    with pytest.raises((RuntimeError, IndexError)):
+        fit(broken, SMALL, trials=2)
+
+
+def test_settings_of_the_paper():
+    assert paper_config("cora", "gat") == Config(model="gat", learning_rate=0.005, weight_decay=3e-4, hidden=8, heads=8)
+    assert (paper_config("pubmed").learning_rate, paper_config("pubmed").weight_decay) == (0.01, 1e-3)
+
+
+@pytest.mark.parametrize(
+    ("call", "match"),
+    [
+        (lambda _: Config(model="gnn"), r"model must be one of 'hyper-conv', .*; got 'gnn'"),
+        (lambda _: Config(depth=0), r"depth must be at least 1; got 0"),
+        (lambda _: Config(dropout=1.0), r"dropout must be a probability"),
+        (lambda _: Config(learning_rate=0), r"learning_rate must be positive"),
+        (lambda data: fit(data, trials=0), r"trials must be at least 1; got 0"),
+        (lambda data: fit(data, curves=True), r"out must be given with curves"),
+        (lambda data: fit(replace(data, graph=None), Config(model="gcn")), r"'gcn' needs a graph, and small has none"),
+        (
+            lambda data: Network(Config(), 30, 3)(data.features()),
+            r"a hypergraph must be given to the model 'hyper-conv'",
+        ),
+    ],
+)
+def test_bad_settings_are_refused(data, call, match):
+    with pytest.raises(ValueError, match=match):
+        call(data)
