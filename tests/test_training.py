@@ -19,7 +19,7 @@ def data():
     """Sixty points in three groups, sparse features, a graph and a hypergraph."""
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1, 2], 20)
-    x = (rng.random((60, 30)) < 0.1 + 0.3 * (np.arange(30) % 3 == y[:, None])).astype(np.float32)
+    x = (rng.random((60, 30)) < 0.05 + 0.5 * (np.arange(30) % 3 == y[:, None])).astype(np.float32)
     H = hg.construct.from_knn(x, 4)
     order = rng.permutation(60)
     return hg.datasets.Dataset(
