@@ -6,6 +6,7 @@ from structures import adjacency, attended, centroids, dense, hypergraph, random
 from torch.autograd import gradcheck
 
 from hypergnn import Graph, Hypergraph, functional, reference
+from hypergnn.kernels import segment_sum
 
 WORKED = Hypergraph.from_hyperedges([[0, 1, 2], [1, 2, 3]], n_vertices=4, weight=[1.0, 3.0])
 
@@ -252,6 +253,40 @@ def test_the_dtype_of_the_features_is_kept(dtype):
     assert functional.hypergraph_attention(heads, WORKED, incidence).dtype == dtype
 
 
+def test_attended_trials_are_independent(normalization):
+    H = hypergraph("more hyperedges than vertices")
+    x, incidence, mask = random(2, 3, 2, 4), positive(2, H.n_incidences, 2), positive(2, H.n_incidences, 2)
+    together = functional.hypergraph_attention(x, H, incidence, normalization=normalization, mask=mask)
+    for trial in range(2):
+        alone = functional.hypergraph_attention(
+            x[trial], H, incidence[trial], normalization=normalization, mask=mask[trial]
+        )
+        torch.testing.assert_close(together[trial], alone)
+
+
+@pytest.mark.parametrize("width", [2, 9])
+def test_the_projection_comes_on_the_cheaper_side(monkeypatch, width):
+    widths = []
+
+    def counting(x, by, values=None):
+        widths.append(x.shape[-1])
+        return segment_sum(x, by, values)
+
+    monkeypatch.setattr("hypergnn.functional.convolution.segment_sum", counting)
+    functional.hypergraph_conv(random(4, 5), WORKED, projection=random(5, width))
+    assert set(widths) == {min(width, 5)}
+
+
+def test_sparse_features_are_never_made_dense(monkeypatch):
+    x = torch.eye(4).to_sparse_csr()
+    monkeypatch.setattr(torch.Tensor, "to_dense", None)
+    assert functional.hypergraph_conv(x, WORKED, projection=torch.rand(4, 2)).shape == (4, 2)
+    assert functional.graph_conv(x, Graph.from_links([0], [1], n_vertices=4), projection=torch.rand(4, 9)).shape == (
+        4,
+        9,
+    )
+
+
 def attention_arguments(**changes):
     arguments = {
         "x": torch.rand(4, 2, 3),
@@ -271,6 +306,34 @@ def attention_arguments(**changes):
             lambda: functional.hypergraph_conv(torch.ones(4, 2).long(), WORKED),
             TypeError,
             r"floating-point.*int64.*float",
+        ),
+        (lambda: functional.vertex_degree(WORKED, weight=torch.ones(3)), ValueError, r"weight must have shape \(2,\)"),
+        (lambda: functional.vertex_degree(WORKED, weight=[1.0, 2.0]), TypeError, r"weight must be a torch tensor"),
+        (lambda: functional.vertex_degree(None), TypeError, r"H must be a Hypergraph; got NoneType"),
+        (
+            lambda: functional.hyperedge_degree(WORKED, incidence=torch.ones(9, 1)),
+            ValueError,
+            r"incidence must have shape \(6, 1\), one entry per incidence and head; got \(9, 1\)",
+        ),
+        (
+            lambda: functional.vertex_degree(WORKED, incidence=torch.ones(6, 1), weight=torch.ones(2).double()),
+            TypeError,
+            r"weight must have the dtype of x",
+        ),
+        (
+            lambda: functional.hypergraph_conv(torch.rand(4, 2), WORKED, projection=[[1.0]]),
+            TypeError,
+            r"projection must be a torch tensor; got list",
+        ),
+        (
+            lambda: functional.hypergraph_conv(torch.rand(4, 2), WORKED, projection=torch.tensor(1.0)),
+            ValueError,
+            r"projection must have shape \(2, 1\), one row per feature of x; got \(\)",
+        ),
+        (
+            lambda: functional.graph_attention(None, Graph.from_links([0], [1], 4), None),
+            TypeError,
+            r"x must be a torch",
         ),
         (lambda: functional.hypergraph_conv(torch.rand(4, 2).to_sparse(), WORKED), TypeError, r"dense or sparse CSR"),
         (lambda: functional.hypergraph_conv(torch.rand(3, 2), WORKED), ValueError, r"one row per vertex; got \(3, 2\)"),

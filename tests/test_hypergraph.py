@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy import sparse
 
-from hypergnn import Hypergraph
+from hypergnn import Graph, Hypergraph, functional
 
 
 def make(**changes: object) -> Hypergraph:
@@ -36,6 +36,18 @@ def test_the_three_makers_agree():
     assert Hypergraph.from_scipy(H.to_scipy(), [2.0, 5.0], [1, 0]).equals(H)
     assert not Hypergraph.from_scipy(H.to_scipy(), [2.0, 5.0]).equals(H)
     assert not Hypergraph.from_scipy(H.to_scipy(), [2.0, 5.1], [1, 0]).equals(H)
+    assert H.to_hyperedges() == [[1], [0, 1, 3]]
+
+
+def test_equality_looks_at_names_and_only_at_hypergraphs():
+    named = make(vertex_names=list("abcd"), hyperedge_names=["x", "y"])
+    again = Hypergraph.from_hyperedges([[1], [0, 1, 3]], 4, vertex_names=list("abcd"), hyperedge_names=["x", "y"])
+    assert named.equals(again)
+    assert named.equals(Hypergraph.from_scipy(make().to_scipy(), None, None, list("abcd"), ["x", "y"]))
+    assert not named.equals(make())
+    assert not named.equals(make(vertex_names=list("abce"), hyperedge_names=["x", "y"]))
+    assert not named.equals(Graph.from_links([0], [1], n_vertices=4))
+    assert not named.equals(None)
 
 
 @pytest.mark.parametrize("kind", [list, np.array, torch.tensor])
@@ -51,6 +63,12 @@ def test_it_does_not_change():
     vertex[:] = 2
     assert H.weight.tolist() == [2.0, 5.0]
     assert H.vertex.tolist() == [0, 1, 1, 3]
+    H.vertex_degree().zero_()
+    H.hyperedge_degree().zero_()
+    functional.vertex_degree(H).zero_()
+    functional.hyperedge_degree(H).zero_()
+    assert H.vertex_degree().tolist() == [5.0, 7.0, 0.0, 5.0]
+    assert H.hyperedge_degree().tolist() == [1.0, 3.0]
     with pytest.raises(FrozenInstanceError):
         H.weight = torch.ones(2)
 
@@ -73,6 +91,8 @@ def test_to_moves_every_tensor():
     assert len(tensors) == 10
     assert all(tensor.device.type == "meta" for tensor in tensors)
     assert H.vertex_names.tolist() == list("abcd")
+    with pytest.raises((TypeError, RuntimeError)):
+        make().to(torch.float32)
 
 
 def test_repr_says_what_it_is():
@@ -100,10 +120,11 @@ def test_centroids_may_be_missing_for_some_or_all():
             ValueError,
             r"hyperedge must hold ids from 0 to 1 .*; got 2.*larger n_hyperedges",
         ),
-        ({"vertex": [0.0, 1.0, 1.0, 3.0]}, TypeError, r"vertex must hold integer ids; got float64.*astype"),
+        ({"vertex": [0.0, 1.0, 1.0, 3.0]}, TypeError, r"vertex must hold integer ids; got float64.*int64"),
         ({"vertex": torch.rand(4)}, TypeError, r"vertex must hold integer ids; got float32"),
         ({"vertex": [True, False, True, True]}, TypeError, r"vertex must hold integer ids; got bool"),
-        ({"hyperedge": ["a", "b", "a", "a"]}, TypeError, r"hyperedge must hold integer ids"),
+        ({"hyperedge": ["a", "b", "a", "a"]}, TypeError, r"hyperedge must hold integer ids; got .*Number names from 0"),
+        ({"vertex": [[0], [1, 2]]}, ValueError, r"vertex must be one-dimensional; got lists of different lengths"),
         ({"vertex": [[0, 1], [1, 3]]}, ValueError, r"vertex must be one-dimensional.*got shape \(2, 2\)"),
         ({"vertex": [0, 1, 3]}, ValueError, r"one entry per incidence each; got 3 and 4"),
         ({"vertex": [0, 1, 0, 3]}, ValueError, r"unique; vertex 0 stands 2 times in hyperedge 1.*numpy\.unique"),
@@ -117,10 +138,19 @@ def test_centroids_may_be_missing_for_some_or_all():
         ({"weight": [1.0, float("nan")]}, ValueError, r"weight must be positive and finite.*got nan"),
         ({"weight": [1.0, float("inf")]}, ValueError, r"weight must be positive and finite.*got inf"),
         ({"weight": [1.0, 1e-16]}, ValueError, r"weight must be positive and finite \(1e-15 to 1e15\)"),
+        ({"weight": [1.0, 1e16]}, ValueError, r"weight must be positive and finite .*got 1e\+16"),
+        ({"weight": [[1.0], [1.0, 2.0]]}, ValueError, r"weight must be one-dimensional; got lists of different"),
+        (
+            {"weight": torch.ones(2, requires_grad=True)},
+            ValueError,
+            r"weight must not require a gradient.*learn_weight",
+        ),
         ({"weight": ["a", "b"]}, TypeError, r"weight must hold real numbers"),
         ({"centroid": [0]}, ValueError, r"centroid must have shape \(2,\), one vertex per hyperedge; got \(1,\)"),
         ({"centroid": [0, 4]}, ValueError, r"centroid must hold ids from 0 to 3 .*; got 4"),
-        ({"centroid": [0, -2]}, ValueError, r"centroid must hold ids from 0 to 3 .*; got -2"),
+        ({"centroid": [0, -2]}, ValueError, r"centroid must hold ids from 0 to 3 .*, or -1 for none; got -2"),
+        ({"centroid": [True, False]}, TypeError, r"centroid must hold integer ids; got bool"),
+        ({"centroid": ["a", "b"]}, TypeError, r"centroid must hold integer ids"),
         ({"centroid": [0.0, 1.0]}, TypeError, r"centroid must hold integer ids"),
         ({"vertex_names": ["a"]}, ValueError, r"vertex_names must have shape \(4,\), one name each; got \(1,\)"),
         ({"hyperedge_names": ["a", "a"]}, ValueError, r"hyperedge_names must all be different; 1 are repetitions"),
@@ -134,7 +164,7 @@ def test_bad_input_is_refused(changes, error, match):
 def test_bad_matrices_are_refused():
     with pytest.raises(TypeError, match=r"must be a SciPy sparse matrix; got ndarray.*csr_array"):
         Hypergraph.from_scipy(np.eye(2))
-    with pytest.raises(ValueError, match=r"only zeros and ones; give hyperedge weights as weight"):
+    with pytest.raises(ValueError, match=r"only zeros and ones; got 2. Give hyperedge weights as weight"):
         Hypergraph.from_scipy(sparse.csr_array([[2, 0]]))
     with pytest.raises(ValueError, match=r"vertex 0 stands 2 times in hyperedge 0"):
         Hypergraph.from_scipy(sparse.coo_array(([1, 1], ([0, 0], [0, 0])), shape=(1, 1)))
@@ -148,6 +178,11 @@ def test_stored_zeros_are_no_incidences():
 
 
 def test_bad_lists_are_refused():
+    for wrong in ([0, 1], np.array([0, 1]), torch.tensor([0, 1]), ["ab"], np.zeros((2, 1, 1), dtype=int)):
+        with pytest.raises(TypeError, match=r"hyperedges must hold a list of vertices for each hyperedge"):
+            Hypergraph.from_hyperedges(wrong, n_vertices=2)
+    with pytest.raises(TypeError, match=r"hyperedges must hold integer ids; got \[True, 1\]"):
+        Hypergraph.from_hyperedges([[True, 1]], n_vertices=2)
     with pytest.raises(TypeError, match=r"vertex must hold integer ids; got float64"):
         Hypergraph.from_hyperedges([[0, 1.5]], n_vertices=2)
     with pytest.raises(ValueError, match=r"vertex 1 stands 2 times in hyperedge 1"):

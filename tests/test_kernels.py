@@ -7,7 +7,7 @@ from torch.autograd import gradcheck, gradgradcheck
 from torch.library import opcheck
 
 from hypergnn import kernels
-from hypergnn.kernels import segment_softmax, segment_sum, torch_backend
+from hypergnn.kernels import matmul, segment_softmax, segment_sum, torch_backend
 
 
 def test_sums_equal_dense_products(H):
@@ -65,6 +65,22 @@ def test_softmax_equals_dense_softmax_forward_and_backward(H, softmax_over):
     torch.testing.assert_close(grad, expected_grad)
 
 
+@pytest.mark.parametrize("side", ["vertices", "hyperedges"])
+def test_gradients_of_the_softmax_are_exact_twice(side):
+    H = hypergraph("more hyperedges than vertices")
+    logits = random(2, H.n_incidences, 2).requires_grad_()
+    assert gradcheck(lambda logits: segment_softmax(logits, getattr(H, side)), logits)
+    assert gradgradcheck(lambda logits: segment_softmax(logits, getattr(H, side)), logits)
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+def test_products_of_trials(batch):
+    x, projection = random(batch, 5, 4).requires_grad_(), random(3, 4, 2).requires_grad_()
+    torch.testing.assert_close(matmul(x, projection), x @ projection)
+    torch.testing.assert_close(matmul(x[0], projection), x[0] @ projection)
+    assert gradcheck(matmul, (x, projection))
+
+
 def test_softmax_survives_huge_logits():
     H = hypergraph("unit weights")
     logits = torch.tensor([[1e30], [-1e30], [5e4], [1e30], [1e30], [0.0]])
@@ -90,4 +106,7 @@ def test_torch_accepts_the_operators():
     opcheck(kernels._segment_sum, (x, None, *H.hyperedges))
     opcheck(kernels._incidence_dot, (random(2, H.n_hyperedges, 2, 3), x, *H.hyperedges))
     opcheck(kernels._segment_softmax, (values, H.hyperedges.offsets, H.hyperedges.position))
+    opcheck(kernels._segment_total, (values, H.hyperedges.offsets, H.hyperedges.position))
+    opcheck(kernels._matmul, (random(2, 5, 6).requires_grad_(), random(2, 6, 4).requires_grad_()))
+    opcheck(kernels._seeded_dropout, (values, 0.4, torch.tensor([[1, 2], [3, 4]], dtype=torch.int32)))
     opcheck(kernels._segment_softmax, (values, H.vertices.offsets, H.vertices.position))

@@ -43,8 +43,7 @@ def test_pyg_leaves_the_weights_out_of_the_product():
 @pytest.mark.parametrize(("layer_name", "normalization"), [("HGNNConv", "symmetric"), ("HGNNPConv", "row")])
 def test_dhg_agrees_with_weights(case, layer_name, normalization):
     H, x = case
-    members = [H.hyperedge_members[start:stop].tolist() for start, stop in H.hyperedge_offsets.unfold(0, 2, 1).tolist()]
-    theirs = dhg.Hypergraph(12, members, e_weight=H.weight.tolist())
+    theirs = dhg.Hypergraph(12, H.to_hyperedges(), e_weight=H.weight.tolist())
     layer = getattr(dhg.nn, layer_name)(5, 3, drop_rate=0.0, is_last=True)
     out = functional.hypergraph_conv(x.float(), H, normalization=normalization, projection=layer.theta.weight.T)
     torch.testing.assert_close(out + layer.theta.bias * bias_share(H, normalization), layer(x.float(), theirs))

@@ -76,6 +76,32 @@ def test_a_common_factor_of_all_weights_changes_nothing(normalization, factor):
     x = random(9, 3, dtype=torch.float32)
     single = functional.hypergraph_conv(x, scaled, normalization=normalization)
     torch.testing.assert_close(single, functional.hypergraph_conv(x, H, normalization=normalization))
+    heads, incidence = x.unsqueeze(1), random(H.n_incidences, 1, dtype=torch.float32).abs() * 1e-9
+    attended = functional.hypergraph_attention(heads, scaled, incidence, normalization=normalization)
+    torch.testing.assert_close(
+        attended, functional.hypergraph_attention(heads, H, incidence, normalization=normalization)
+    )
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("softmax_over", ["hyperedges", "vertices"])
+def test_the_same_holds_with_attention(seed, softmax_over):
+    H = random_hypergraph(seed)
+    score = random(9, 1, 1, seed=seed), random(6, 1, 1, seed=seed + 1), torch.ones(1, 1, dtype=torch.float64)
+    incidence = functional.attention_incidence(*score[:2], H, score[2], score[2], softmax_over=softmax_over)
+    identity = torch.eye(9, dtype=torch.float64).unsqueeze(1)
+    symmetric, row = (
+        functional.hypergraph_attention(identity, H, incidence, normalization=normalization)[:, 0]
+        for normalization in ("symmetric", "row")
+    )
+    assert torch.linalg.eigvalsh(symmetric).max() <= 1 + 1e-12
+    torch.testing.assert_close(symmetric, symmetric.T)
+    torch.testing.assert_close(row.sum(1), (H.vertex_degree() > 0).double())
+
+
+def test_the_transition_is_not_binary_before_any_attention():
+    T = transition(random_hypergraph(0), "row")
+    assert len(T.unique()) > 3
 
 
 def test_a_heavier_hyperedge_propagates_more():

@@ -32,30 +32,62 @@ def check_size(name: str, value: object, *, minimum: int = 0) -> int:
     return int(value)
 
 
-def as_ids(name: str, values: Any, size: int, size_name: str) -> npt.NDArray[np.int64]:
-    """Return ``values`` as a 1-D array of ids below ``size``, or raise."""
-    array = values.detach().cpu().numpy() if isinstance(values, Tensor) else np.asarray(values)
+def check_number(name: str, value: object, *, below: float = np.inf) -> float:
+    """Return ``value`` as a finite ``float`` from 0 up to, but not including, ``below``; or raise."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
+        raise TypeError(f"{name} must be a number; got {value!r} of type {type(value).__name__}.")
+    if not 0 <= value < below:
+        raise ValueError(f"{name} must be a number from 0 up to, but not including, {below}; got {value}.")
+    return float(value)
+
+
+def check_structure(name: str, value: object, kind: type, makers: str) -> None:
+    """Raise unless ``value`` is a structure of the right kind."""
+    if not isinstance(value, kind):
+        raise TypeError(
+            f"{name} must be a {kind.__name__}; got {type(value).__name__}. "
+            f"Make one, e.g. with {kind.__name__}.{makers}."
+        )
+
+
+def as_ids(name: str, values: Any, size: int, size_name: str, *, minimum: int = 0) -> npt.NDArray[np.int64]:
+    """Return ``values`` as a 1-D array of ids from ``minimum`` (-1: none) to below ``size``, or raise."""
+    array = values.detach().cpu().numpy() if isinstance(values, Tensor) else _as_numbers(name, values)
     if array.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, one id per entry; got shape {array.shape}.")
     if array.size == 0:
         return np.empty(0, dtype=np.int64)
     if not np.issubdtype(array.dtype, np.integer):
-        raise TypeError(f"{name} must hold integer ids; got {array.dtype}. Convert them, e.g. ids.astype('int64').")
+        how = "Number names from 0 first" if array.dtype.kind in "USO" else "Convert them to int64"
+        raise TypeError(f"{name} must hold integer ids; got {array.dtype}. {how}.")
     low, high = int(array.min()), int(array.max())
-    if low < 0 or high >= size:
-        culprit = low if low < 0 else high
+    if low < minimum or high >= size:
+        culprit = low if low < minimum else high
+        none = "" if minimum == 0 else ", or -1 for none"
         raise ValueError(
-            f"{name} must hold ids from 0 to {size - 1} ({size_name}={size}); got {culprit}. "
+            f"{name} must hold ids from 0 to {size - 1} ({size_name}={size}){none}; got {culprit}. "
             f"Number the ids from 0 or give a larger {size_name}."
         )
     return array.astype(np.int64, copy=False)
+
+
+def _as_numbers(name: str, values: Any) -> npt.NDArray[Any]:
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        raise ValueError(f"{name} must be one-dimensional; got lists of different lengths.") from error
 
 
 def as_weight(values: Any, n_hyperedges: int) -> npt.NDArray[np.float64]:
     """Return hyperedge weights as a new float64 array, ones where ``values`` is ``None``, or raise."""
     if values is None:
         return np.ones(n_hyperedges)
-    array = values.detach().cpu().numpy() if isinstance(values, Tensor) else np.asarray(values)
+    if isinstance(values, Tensor) and values.requires_grad:
+        raise ValueError(
+            "weight must not require a gradient: a structure is fixed. Give learned weights to the functions as "
+            "weight=, or use HypergraphConv(learn_weight=True)."
+        )
+    array = values.cpu().double().numpy() if isinstance(values, Tensor) else _as_numbers("weight", values)
     if not (np.issubdtype(array.dtype, np.floating) or np.issubdtype(array.dtype, np.integer)) and array.size:
         raise TypeError(f"weight must hold real numbers; got {array.dtype}.")
     if array.shape != (n_hyperedges,):
@@ -67,7 +99,8 @@ def as_weight(values: Any, n_hyperedges: int) -> npt.NDArray[np.float64]:
         hyperedge = int(np.flatnonzero(~legal)[0])
         raise ValueError(
             f"weight must be positive and finite (1e-15 to 1e15); got {weight[hyperedge]} for hyperedge {hyperedge}. "
-            "Leave a hyperedge out instead of giving it no weight; a common factor of all weights changes nothing."
+            "Leave a hyperedge out instead of giving it no weight; a common factor of all weights changes no "
+            "normalised transition."
         )
     return weight
 
@@ -106,13 +139,20 @@ def check_features(
 ) -> None:
     """Raise unless ``x`` is a floating-point tensor with ``n_rows`` rows, on ``device``."""
     if not isinstance(x, (Tensor, SparseFeatures)):
-        raise TypeError(f"{name} must be a torch tensor; got {type(x).__name__}. Convert it, e.g. torch.as_tensor(x).")
+        raise TypeError(
+            f"{name} must be a torch tensor; got {type(x).__name__}. Convert it, e.g. "
+            f"torch.as_tensor({name}, dtype=torch.float32)."
+        )
     if not x.dtype.is_floating_point:
-        raise TypeError(f"{name} must be of a floating-point dtype; got {x.dtype}. Convert it, e.g. x.float().")
+        raise TypeError(f"{name} must be of a floating-point dtype; got {x.dtype}. Convert it, e.g. {name}.float().")
+    if x.dtype == torch.float16:
+        raise TypeError(f"{name} must not be float16, which is too narrow for degrees: use bfloat16 or float32.")
     if isinstance(x, Tensor) and x.layout not in (torch.strided, torch.sparse_csr):
         raise TypeError(f"{name} must be dense or sparse CSR; got {x.layout}. Convert it, e.g. x.to_sparse_csr().")
     if len(x.shape) < 2 or x.shape[-2] != n_rows:
         raise ValueError(f"{name} must have shape (..., {n_rows}, features), one row per {rows}; got {tuple(x.shape)}.")
+    if isinstance(x, Tensor) and x.layout == torch.sparse_csr and x.dim() > 2:
+        raise ValueError(f"{name} must have two dimensions if it is sparse; got {tuple(x.shape)}.")
     if width is not None and x.shape[-1] != width:
         raise ValueError(f"{name} must have {width} features per {rows}; got {x.shape[-1]}.")
     if x.device != device:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
-from itertools import chain
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +26,16 @@ class Hypergraph(Structure):
     arrays that those have sorted and checked. Incidences are kept in the order of ``(vertex, hyperedge)`` pairs,
     and everything that has one entry per incidence follows that order.
 
+    Attributes:
+        vertex: Vertex of each incidence, ``(n_incidences,)``, ascending.
+        hyperedge: Hyperedge of each incidence, ``(n_incidences,)``, ascending within a vertex.
+        weight: Weight of each hyperedge, ``W`` of the paper, ``(M,)``, positive, float64.
+        centroid: Vertex around which each hyperedge was built, ``(M,)``, -1 where there is none; ``None`` if no
+            hyperedge has one.
+        is_centred: Whether every hyperedge has a centroid.
+        vertex_names: What each vertex is called, ``(N,)``, if that is known.
+        hyperedge_names: What each hyperedge is called, ``(M,)``, if that is known.
+
     Example:
         >>> H = Hypergraph.from_hyperedges([[0, 1, 2], [1, 2, 3]], n_vertices=5, weight=[1.0, 3.0])
         >>> H
@@ -35,29 +45,18 @@ class Hypergraph(Structure):
     """
 
     vertex: Tensor
-    """Vertex of each incidence, ``(n_incidences,)``, ascending."""
     hyperedge: Tensor
-    """Hyperedge of each incidence, ``(n_incidences,)``, ascending within a vertex."""
     vertex_offsets: Tensor
     hyperedge_offsets: Tensor
-    hyperedge_members: Tensor
-    """Vertices of the first hyperedge, then those of the second, and so on, ``(n_incidences,)``."""
-    hyperedge_position: Tensor
-    """Place of each of ``hyperedge_members`` in the order of ``vertex`` and ``hyperedge``, ``(n_incidences,)``."""
+    hyperedge_members: Tensor  # vertices of the first hyperedge, then those of the second, …
+    hyperedge_position: Tensor  # place of each of those in the order of vertex and hyperedge
     weight: Tensor
-    """Weight of each hyperedge, ``W`` of the paper, ``(M,)``, positive, float64."""
-    degree: Tensor
-    """Weighted degree of each vertex, ``D`` of the paper, ``(N,)``, float64."""
-    size: Tensor
-    """Number of vertices of each hyperedge, ``B`` of the paper, ``(M,)``, float64."""
+    _vertex_degree: Tensor  # D  (N,) float64
+    _hyperedge_degree: Tensor  # B  (M,) float64
     centroid: Tensor | None = None
-    """Vertex around which each hyperedge was built, ``(M,)``, -1 where there is none; ``None`` if no hyperedge has."""
     is_centred: bool = False
-    """Whether every hyperedge has a centroid."""
     vertex_names: Names | None = None
-    """What each vertex is called, ``(N,)``, if that is known."""
     hyperedge_names: Names | None = None
-    """What each hyperedge is called, ``(M,)``, if that is known."""
 
     @classmethod
     def from_incidence(
@@ -108,8 +107,8 @@ class Hypergraph(Structure):
         return cls(
             *grouped,
             weight=torch.from_numpy(weights),
-            degree=torch.from_numpy(degree.astype(np.float64)),
-            size=torch.from_numpy(size.astype(np.float64)),
+            _vertex_degree=torch.from_numpy(degree.astype(np.float64)),
+            _hyperedge_degree=torch.from_numpy(size.astype(np.float64)),
             centroid=centroids,
             is_centred=is_centred,
             vertex_names=as_names("vertex_names", vertex_names, n_vertices),
@@ -118,7 +117,13 @@ class Hypergraph(Structure):
 
     @classmethod
     def from_hyperedges(
-        cls, hyperedges: Iterable[Sequence[int]], n_vertices: int, weight: Any = None, centroid: Any = None
+        cls,
+        hyperedges: Iterable[Sequence[int]],
+        n_vertices: int,
+        weight: Any = None,
+        centroid: Any = None,
+        vertex_names: Any = None,
+        hyperedge_names: Any = None,
     ) -> Hypergraph:
         """Make a hypergraph from the list of the vertices of each hyperedge.
 
@@ -127,19 +132,34 @@ class Hypergraph(Structure):
             n_vertices: Number of vertices.
             weight: As in :meth:`from_incidence`.
             centroid: As in :meth:`from_incidence`.
+            vertex_names: As in :meth:`from_incidence`.
+            hyperedge_names: As in :meth:`from_incidence`.
 
         Example:
             >>> Hypergraph.from_hyperedges([[0, 2], [], [1]], n_vertices=4)
             Hypergraph(4 vertices, 3 hyperedges, 3 incidences)
         """
-        lists = [edge.tolist() if isinstance(edge, (np.ndarray, Tensor)) else list(edge) for edge in hyperedges]
+        lists = [_as_members(members) for members in hyperedges]
         sizes = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists))
-        hyperedge = np.repeat(np.arange(len(lists)), sizes)
-        return cls.from_incidence(list(chain.from_iterable(lists)), hyperedge, n_vertices, len(lists), weight, centroid)
+        return cls.from_incidence(
+            list(chain.from_iterable(lists)),
+            np.repeat(np.arange(len(lists)), sizes),
+            n_vertices,
+            len(lists),
+            weight,
+            centroid,
+            vertex_names,
+            hyperedge_names,
+        )
 
     @classmethod
     def from_scipy(
-        cls, incidence: sparse.sparray | sparse.spmatrix, weight: Any = None, centroid: Any = None
+        cls,
+        incidence: sparse.sparray | sparse.spmatrix,
+        weight: Any = None,
+        centroid: Any = None,
+        vertex_names: Any = None,
+        hyperedge_names: Any = None,
     ) -> Hypergraph:
         """Make a hypergraph from a sparse ``(N, M)`` incidence matrix of zeros and ones.
 
@@ -147,6 +167,8 @@ class Hypergraph(Structure):
             incidence: SciPy sparse matrix or array, one row per vertex and one column per hyperedge.
             weight: As in :meth:`from_incidence`.
             centroid: As in :meth:`from_incidence`.
+            vertex_names: As in :meth:`from_incidence`.
+            hyperedge_names: As in :meth:`from_incidence`.
 
         Example:
             >>> from scipy.sparse import csr_array
@@ -163,11 +185,23 @@ class Hypergraph(Structure):
         pairs = sparse.coo_array(incidence)
         if pairs.ndim != 2:
             raise ValueError(f"incidence must have shape (vertices, hyperedges); got {pairs.shape}.")
-        if not np.isin(pairs.data, (0, 1)).all():
-            raise ValueError("incidence must hold only zeros and ones; give hyperedge weights as weight.")
+        strange = pairs.data[(pairs.data != 0) & (pairs.data != 1)]
+        if strange.size:
+            raise ValueError(
+                f"incidence must hold only zeros and ones; got {strange[0]}. Give hyperedge weights as weight; make "
+                "distances and the like incidences with (matrix != 0)."
+            )
         present = pairs.data != 0
-        n_vertices, n_hyperedges = pairs.shape
-        return cls.from_incidence(pairs.row[present], pairs.col[present], n_vertices, n_hyperedges, weight, centroid)
+        return cls.from_incidence(
+            pairs.row[present],
+            pairs.col[present],
+            pairs.shape[0],
+            pairs.shape[1],
+            weight,
+            centroid,
+            vertex_names,
+            hyperedge_names,
+        )
 
     @property
     def n_vertices(self) -> int:
@@ -207,14 +241,14 @@ class Hypergraph(Structure):
         return self.vertices.reversed()
 
     def vertex_degree(self) -> Tensor:
-        """Sum of the weights of the hyperedges of each vertex, ``D`` of the paper, ``(N,)``."""
-        return self.degree
+        """Sum of the weights of the hyperedges of each vertex, ``D`` of the paper, ``(N,)`` float64."""
+        return self._vertex_degree.clone()
 
     def hyperedge_degree(self) -> Tensor:
-        """Number of vertices of each hyperedge, ``B`` of the paper, ``(M,)``."""
-        return self.size
+        """Number of vertices of each hyperedge, ``B`` of the paper, ``(M,)`` float64."""
+        return self._hyperedge_degree.clone()
 
-    def equals(self, other: Hypergraph) -> bool:
+    def equals(self, other: object) -> bool:
         """Whether both have the same sizes, incidences, weights, centroids and names.
 
         Example:
@@ -222,11 +256,20 @@ class Hypergraph(Structure):
             >>> H.equals(Hypergraph.from_scipy(H.to_scipy()))
             True
         """
-        pairs = [(getattr(self, field.name), getattr(other, field.name)) for field in fields(self)]
-        return all(
-            (mine is None) == (yours is None) and (mine is yours or np.array_equal(np.asarray(mine), np.asarray(yours)))
-            for mine, yours in pairs
-        )
+        if not isinstance(other, Hypergraph):
+            return False
+        mine, yours = ([_on_cpu(getattr(one, field.name)) for field in fields(one)] for one in (self, other))
+        return all((a is None) == (b is None) and np.array_equal(a, b) for a, b in zip(mine, yours, strict=True))
+
+    def to_hyperedges(self) -> list[list[int]]:
+        """The vertices of each hyperedge, in ascending order.
+
+        Example:
+            >>> Hypergraph.from_hyperedges([[2, 0], [], [1]], n_vertices=4).to_hyperedges()
+            [[0, 2], [], [1]]
+        """
+        members, offsets = self.hyperedge_members.tolist(), self.hyperedge_offsets.tolist()
+        return [members[start:stop] for start, stop in pairwise(offsets)]
 
     def to_scipy(self) -> sparse.csr_array:
         """The ``(N, M)`` incidence matrix of zeros and ones; the weights stay in :attr:`weight`.
@@ -243,8 +286,9 @@ class Hypergraph(Structure):
 
     def __repr__(self) -> str:
         """Sizes at a glance."""
-        parts = [f"{self.n_vertices} vertices", f"{self.n_hyperedges} hyperedges", f"{self.n_incidences} incidences"]
-        if self.device.type == "cpu" and bool((self.weight != 1).any()):
+        counts = {"vertices": self.n_vertices, "hyperedges": self.n_hyperedges, "incidences": self.n_incidences}
+        parts = [f"{count} {name}" for name, count in counts.items()]
+        if self.device.type != "meta" and bool((self.weight != 1).any()):
             parts.append("weighted")
         if self.centroid is not None:
             parts.append("centred" if self.is_centred else "partly centred")
@@ -253,14 +297,28 @@ class Hypergraph(Structure):
         return f"Hypergraph({', '.join(parts)})"
 
 
+def _as_members(members: Any) -> list[Any]:
+    if isinstance(members, (np.ndarray, Tensor)) and members.ndim == 1:
+        return list(members.tolist())
+    if not isinstance(members, Iterable) or isinstance(members, (str, bytes, np.ndarray, Tensor)):
+        raise TypeError(f"hyperedges must hold a list of vertices for each hyperedge; got {members!r} for one of them.")
+    listed = list(members)
+    if any(isinstance(member, bool) for member in listed):
+        raise TypeError(f"hyperedges must hold integer ids; got {listed!r} for one of them.")
+    return listed
+
+
 def _as_centroids(centroid: Any, n_vertices: int, n_hyperedges: int) -> tuple[Tensor | None, bool]:
     if centroid is None:
         return None, False
-    shifted = np.asarray(centroid.cpu() if isinstance(centroid, Tensor) else centroid)
-    if shifted.shape != (n_hyperedges,):
-        raise ValueError(f"centroid must have shape ({n_hyperedges},), one vertex per hyperedge; got {shifted.shape}.")
-    absent = shifted == -1
-    ids = as_ids("centroid", np.where(absent, 0, shifted), max(n_vertices, int(absent.any())), "n_vertices")
+    ids = as_ids("centroid", centroid, n_vertices, "n_vertices", minimum=-1)
+    if ids.shape != (n_hyperedges,):
+        raise ValueError(f"centroid must have shape ({n_hyperedges},), one vertex per hyperedge; got {ids.shape}.")
+    absent = ids < 0
     if absent.all():
         return None, False
-    return torch.from_numpy(np.where(absent, -1, ids)), not absent.any()
+    return torch.from_numpy(ids.copy()), not absent.any()
+
+
+def _on_cpu(value: Any) -> Any:
+    return value.cpu().numpy() if isinstance(value, Tensor) else value

@@ -46,7 +46,7 @@ class Segments(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Structure:
-    """A frozen set of tensors that move together and that ``torch.export`` and ``torch.func`` can see into."""
+    """A frozen set of tensors that move together and that ``torch.export`` can see into."""
 
     def __init_subclass__(cls) -> None:
         """Make each kind of structure known to torch's pytrees: tensors are leaves, flags context, names left out."""
@@ -55,11 +55,17 @@ class Structure:
             cls._flatten,
             cls._unflatten,
             serialized_type_name=f"hypergnn.{cls.__name__}",
+            to_dumpable_context=list,
+            from_dumpable_context=tuple,
             flatten_with_keys_fn=cls._flatten_with_keys,
         )
+        torch.serialization.add_safe_globals(
+            [cls]
+        )  # it holds tensors only: torch.load and torch.export.load may make it
 
     def to(self, device: torch.device | str) -> Self:
         """The same structure with its tensors on ``device``."""
+        device = torch.device(device)
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         moved = {name: value.to(device) for name, value in values.items() if isinstance(value, Tensor)}
         return type(self)(**{**values, **moved})
@@ -74,6 +80,7 @@ class Structure:
 
     def _flatten_with_keys(self) -> tuple[list[tuple[pytree.KeyEntry, Any]], tuple[bool, ...]]:
         leaves, context = self._flatten()
+        # Numbered, because torch.export takes the name of one field for the beginning of another's.
         return list(zip(map(pytree.SequenceKey, range(len(leaves))), leaves, strict=True)), context
 
     @classmethod

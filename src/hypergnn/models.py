@@ -11,9 +11,9 @@ from torch import Tensor, nn
 from torch.nn.functional import elu
 
 from hypergnn import layers
-from hypergnn.checks import check_choice, check_size
+from hypergnn.checks import check_choice, check_number, check_size
 from hypergnn.features import SparseFeatures
-from hypergnn.functional import Features
+from hypergnn.functional.projection import Features
 from hypergnn.graph import Graph
 from hypergnn.hypergraph import Hypergraph
 from hypergnn.layers import Layer
@@ -80,8 +80,7 @@ class Config:
         for name in ("hidden", "heads", "depth", "patience", "max_epochs"):
             check_size(name, getattr(self, name), minimum=1)
         for name in ("dropout", "attention_dropout"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} must be a probability from 0 up to, but not including, 1.")
+            check_number(name, getattr(self, name), below=1)
         if self.learning_rate <= 0 or self.weight_decay < 0:
             raise ValueError("learning_rate must be positive and weight_decay at least 0.")
 

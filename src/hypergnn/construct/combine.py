@@ -73,7 +73,7 @@ def drop_hyperedges(H: Hypergraph, *, min_size: int = 2, max_size: int | None = 
     min_size = check_size("min_size", min_size)
     if max_size is not None and check_size("max_size", max_size) < min_size:
         raise ValueError(f"max_size must be at least min_size, {min_size}; got {max_size}.")
-    size = H.size.cpu().numpy()
+    size = H.hyperedge_degree().cpu().numpy()
     kept = np.flatnonzero((size >= min_size) & (size <= (np.inf if max_size is None else max_size)))
     new_id = np.full(H.n_hyperedges, -1)
     new_id[kept] = np.arange(kept.size)

@@ -126,7 +126,7 @@ class Dataset:
             >>> hg.datasets.load("digits").statistics()["hyperedge_sizes"]
             {'min': 11, 'median': 11.0, 'max': 11}
         """
-        sizes = self.hypergraph.size.cpu().numpy()
+        sizes = self.hypergraph.hyperedge_degree().cpu().numpy()
         shared = self.hypergraph.to_scipy() @ (sizes > 1)  # (N,) hyperedges in which a vertex meets another one
         n_known = int(np.count_nonzero(self.x.data if sparse.issparse(self.x) else self.x))
         counts = np.bincount(self.y[self.y >= 0], minlength=self.n_classes)

@@ -4,6 +4,9 @@ Each is a torch operator of its own, so that autograd, ``torch.compile`` and ``t
 none ever holds a tensor of incidences × features. Shapes: ``x`` is ``(..., members, features)``, or
 ``(..., members, heads, features)`` together with values ``(..., incidences, heads)``. Values follow the canonical
 order of the incidences whichever way they are grouped.
+
+Gradients flow backwards, as often as wanted. Forward-mode derivatives (``torch.func.jvp``) are not defined for
+operators of this kind: torch gives zero for them.
 """
 
 from __future__ import annotations
@@ -143,26 +146,38 @@ def _(logits: Tensor, offsets: Tensor, position: Tensor | None) -> Tensor:
     return torch.empty_like(logits, memory_format=torch.contiguous_format)
 
 
-@custom_op("hypergnn::segment_softmax_backward", mutates_args=())
-def _segment_softmax_backward(softmax: Tensor, grad: Tensor, offsets: Tensor, position: Tensor | None) -> Tensor:
-    return backend.segment_softmax_backward(softmax, grad, offsets, position)
-
-
-@_segment_softmax_backward.register_fake
-def _(softmax: Tensor, grad: Tensor, offsets: Tensor, position: Tensor | None) -> Tensor:
-    return torch.empty_like(softmax, memory_format=torch.contiguous_format)
-
-
 def _save_softmax(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
     ctx.save_for_backward(output, *inputs[1:])
 
 
 def _backward_segment_softmax(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     softmax, offsets, position = ctx.saved_tensors
-    return _segment_softmax_backward(softmax, grad, offsets, position), None, None
+    return softmax * (grad - _segment_total(softmax * grad, offsets, position)), None, None
 
 
 _segment_softmax.register_autograd(_backward_segment_softmax, setup_context=_save_softmax)
+
+
+@custom_op("hypergnn::segment_total", mutates_args=())
+def _segment_total(values: Tensor, offsets: Tensor, position: Tensor | None) -> Tensor:
+    """For each incidence the sum of ``values`` over its group: a symmetric matrix, its own gradient."""
+    return backend.segment_total(values, offsets, position)
+
+
+@_segment_total.register_fake
+def _(values: Tensor, offsets: Tensor, position: Tensor | None) -> Tensor:
+    return torch.empty_like(values, memory_format=torch.contiguous_format)
+
+
+def _save_grouping(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    ctx.save_for_backward(*inputs[1:])
+
+
+def _backward_segment_total(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+    return _segment_total(grad, *ctx.saved_tensors), None, None
+
+
+_segment_total.register_autograd(_backward_segment_total, setup_context=_save_grouping)
 
 
 @custom_op("hypergnn::matmul", mutates_args=())

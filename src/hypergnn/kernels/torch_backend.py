@@ -54,13 +54,12 @@ def segment_softmax(logits: Tensor, offsets: Tensor, position: Tensor | None) ->
     return _ungroup(powers / _sum_per_group(powers, offsets, group_of), position)
 
 
-def segment_softmax_backward(softmax: Tensor, grad: Tensor, offsets: Tensor, position: Tensor | None) -> Tensor:
-    """Gradient of :func:`segment_softmax` for its input."""
-    if softmax.numel() == 0:
-        return torch.empty_like(softmax)
-    weighted = softmax * grad if position is None else (softmax * grad)[:, position]
-    mean = _ungroup(_sum_per_group(weighted, offsets, _group_of(offsets)), position)
-    return softmax * (grad - mean)
+def segment_total(values: Tensor, offsets: Tensor, position: Tensor | None) -> Tensor:
+    """For each incidence the sum of ``values`` over its group: ``(batch, incidences, heads)``."""
+    if values.numel() == 0:
+        return torch.empty_like(values)
+    grouped = values if position is None else values[:, position]
+    return _ungroup(_sum_per_group(grouped, offsets, _group_of(offsets)), position)
 
 
 def matmul(x: Tensor, projection: Tensor) -> Tensor:

@@ -6,8 +6,11 @@ import torch
 from torch import Tensor, nn
 
 from hypergnn import functional
-from hypergnn.checks import check_choice, check_features, check_size
-from hypergnn.functional import NORMALIZATIONS, SOFTMAX_OVER, Features, Normalization, SoftmaxOver, project
+from hypergnn.checks import check_choice, check_features, check_number, check_size
+from hypergnn.functional.attention import SOFTMAX_OVER, SoftmaxOver
+from hypergnn.functional.convolution import NORMALIZATIONS, Normalization, check_hypergraph
+from hypergnn.functional.pairwise import check_graph
+from hypergnn.functional.projection import Features, project
 from hypergnn.graph import Graph
 from hypergnn.hypergraph import Hypergraph
 from hypergnn.layers.base import Aggregate, Layer, glorot
@@ -31,10 +34,8 @@ class AttentionLayer(Layer):
     ) -> None:
         """Create the shared parameters; a subclass adds its own and then calls ``reset_parameters``."""
         super().__init__(in_features, out_features, heads=heads, aggregate=aggregate, bias=bias, skip=skip)
-        if not 0 <= dropout < 1:
-            raise ValueError(f"dropout must be a probability from 0 up to, but not including, 1; got {dropout}.")
-        self.negative_slope = negative_slope
-        self.dropout = float(dropout)
+        self.negative_slope = check_number("negative_slope", negative_slope)
+        self.dropout = check_number("dropout", dropout, below=1)
 
     def extra_repr(self) -> str:
         """Sizes and options, as ``print(layer)`` shows them."""
@@ -47,6 +48,10 @@ class AttentionLayer(Layer):
     def _reset_score_vectors(self, *vectors: Tensor, generator: torch.Generator | None) -> None:
         for vector in vectors:
             glorot(vector, 2 * self.out_features, 1, generator)
+
+    def _project(self, x: Features) -> Tensor:
+        """``x P`` in the dtype of the parameters, whatever autocast has multiplied in, ``(..., N, heads, F')``."""
+        return self._by_head(project(x, self.projection)).to(self.projection.dtype)
 
     def _drop(self, x: Tensor) -> Tensor:
         return dropout(x, self.dropout) if self.training else x
@@ -138,8 +143,9 @@ class HypergraphAttention(AttentionLayer):
         self, x: Features, H: Hypergraph, x_hyperedge: Tensor | None = None, return_attention: bool = False
     ) -> Tensor | tuple[Tensor, Tensor]:
         """Convolve ``x`` over ``H`` with a learned incidence; optionally return that incidence too."""
-        self._check(x, H)
-        projected = self._by_head(project(x, self.projection))  # x P  (..., N, heads, F')
+        check_hypergraph(H)
+        self._check(x, H.n_vertices, H.device)
+        projected = self._project(x)  # x P  (..., N, heads, F')
         incidence = functional.attention_incidence(
             projected,
             self._project_hyperedges(projected, x_hyperedge, H),
@@ -169,7 +175,7 @@ class HypergraphAttention(AttentionLayer):
             x_hyperedge, H.n_hyperedges, H.device, name="x_hyperedge", rows="hyperedge", width=projection.shape[-2]
         )
         self._check_parameters("x_hyperedge", x_hyperedge)
-        return self._by_head(project(x_hyperedge, projection))
+        return self._by_head(project(x_hyperedge, projection)).to(projected.dtype)
 
     def extra_repr(self) -> str:
         """Sizes and options, as ``print(layer)`` shows them."""
@@ -225,8 +231,9 @@ class GraphAttention(AttentionLayer):
 
     def forward(self, x: Features, graph: Graph, return_attention: bool = False) -> Tensor | tuple[Tensor, Tensor]:
         """Attend over the links of ``graph``; optionally return the attention, ``(..., n_directed_links, heads)``."""
-        self._check(x, graph)
-        projected = self._by_head(project(x, self.projection))  # (..., N, heads, F')
+        check_graph(graph)
+        self._check(x, graph.n_vertices, graph.device)
+        projected = self._project(x)  # (..., N, heads, F')
         attention = functional.attention_links(
             projected, graph, self.a_target, self.a_source, negative_slope=self.negative_slope
         )
@@ -286,8 +293,9 @@ class MeanAttention(AttentionLayer):
 
     def forward(self, x: Features, graph: Graph, H: Hypergraph) -> Tensor:
         """Attend over ``graph`` and ``H`` at once."""
-        self._check(x, graph)
-        projected = self._by_head(project(x, self.projection))  # (..., N, heads, F')
+        check_graph(graph)
+        self._check(x, graph.n_vertices, graph.device)
+        projected = self._project(x)  # (..., N, heads, F')
         slope = self.negative_slope
         attention = functional.attention_links(projected, graph, self.a_target, self.a_source, negative_slope=slope)
         hyperedges = self._by_head(functional.hyperedge_features(projected.flatten(-2), H))

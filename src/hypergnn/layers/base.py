@@ -7,11 +7,8 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from hypergnn import functional
 from hypergnn.checks import check_choice, check_features, check_size
-from hypergnn.functional import Features, project
-from hypergnn.graph import Graph
-from hypergnn.hypergraph import Hypergraph
+from hypergnn.functional.projection import Features, project, to_dense
 
 Aggregate = Literal["concat", "mean"]
 
@@ -53,8 +50,8 @@ class Layer(nn.Module):
         text = f"{self.in_features}, {self.out_features}, heads={self.heads}, aggregate={self.aggregate!r}"
         return f"{text}, bias={self.bias is not None}, skip={self.skip}"
 
-    def _check(self, x: Features, structure: Hypergraph | Graph) -> None:
-        check_features(x, structure.n_vertices, structure.device, width=self.in_features)
+    def _check(self, x: Features, n_vertices: int, device: torch.device) -> None:
+        check_features(x, n_vertices, device, width=self.in_features)
         self._check_parameters("x", x)
 
     def _check_parameters(self, name: str, x: Features) -> None:
@@ -79,7 +76,7 @@ class Layer(nn.Module):
         if self.skip_projection is not None:
             out = out + project(x, self.skip_projection)
         elif self.skip:
-            out = out + functional.to_dense(x)
+            out = out + to_dense(x)
         return out
 
 

@@ -7,7 +7,9 @@ from torch import Tensor, nn
 
 from hypergnn import functional
 from hypergnn.checks import check_choice
-from hypergnn.functional import NORMALIZATIONS, Features, Normalization, project
+from hypergnn.functional.convolution import NORMALIZATIONS, Normalization, check_hypergraph
+from hypergnn.functional.pairwise import check_graph
+from hypergnn.functional.projection import Features, project
 from hypergnn.graph import Graph
 from hypergnn.hypergraph import Hypergraph
 from hypergnn.layers.base import Aggregate, Layer
@@ -75,7 +77,8 @@ class HypergraphConv(Layer):
 
     def forward(self, x: Features, H: Hypergraph) -> Tensor:
         """Convolve ``x`` over ``H``."""
-        self._check(x, H)
+        check_hypergraph(H)
+        self._check(x, H.n_vertices, H.device)
         weight = self.hyperedge_weight(x, H)
         out = functional.hypergraph_conv(
             x, H, normalization=self.normalization, projection=self.projection, weight=weight
@@ -118,7 +121,8 @@ class GraphConv(Layer):
 
     def forward(self, x: Features, graph: Graph) -> Tensor:
         """Convolve ``x`` over ``graph``."""
-        self._check(x, graph)
+        check_graph(graph)
+        self._check(x, graph.n_vertices, graph.device)
         out = functional.graph_conv(x, graph, normalization=self.normalization, projection=self.projection)
         return self._finish(self._by_head(out), x)
 
@@ -157,7 +161,8 @@ class MeanConv(Layer):
 
     def forward(self, x: Features, graph: Graph, H: Hypergraph) -> Tensor:
         """Convolve ``x`` over ``graph`` and ``H`` at once."""
-        self._check(x, graph)
+        check_graph(graph)
+        self._check(x, graph.n_vertices, graph.device)
         out = functional.mean_conv(x, graph, H, normalization=self.normalization, projection=self.projection)
         return self._finish(self._by_head(out), x)
 

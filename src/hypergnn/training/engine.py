@@ -16,7 +16,7 @@ from torch.func import functional_call
 
 from hypergnn.datasets import Dataset
 from hypergnn.features import SparseFeatures
-from hypergnn.functional import Features
+from hypergnn.functional.projection import Features
 from hypergnn.graph import Graph
 from hypergnn.hypergraph import Hypergraph
 from hypergnn.models import Config, Network

@@ -1,0 +1,27 @@
+"""The paper's equations as pure functions of features and structure: a transition ``T`` applied to ``X``.
+
+The projection ``P`` may be given, and is then multiplied on the cheaper side of ``T``; the activation ``σ`` is left to
+the caller. ``T`` is never formed: a product with it is two sums over incidences with diagonal scalings between.
+Isolated vertices and empty hyperedges contribute and receive exactly 0. All functions take leading batch axes.
+Section 3 of the paper, equation by equation, is mapped in ``docs/paper_map.md``.
+"""
+
+from hypergnn.functional.attention import attention_incidence, hyperedge_features, hypergraph_attention
+from hypergnn.functional.convolution import hyperedge_degree, hypergraph_conv, vertex_degree
+from hypergnn.functional.pairwise import attention_links, graph_attention, graph_conv, mean_attention, mean_conv
+from hypergnn.functional.projection import project
+
+__all__ = [
+    "attention_incidence",
+    "attention_links",
+    "graph_attention",
+    "graph_conv",
+    "hyperedge_degree",
+    "hyperedge_features",
+    "hypergraph_attention",
+    "hypergraph_conv",
+    "mean_attention",
+    "mean_conv",
+    "project",
+    "vertex_degree",
+]

@@ -1,0 +1,150 @@
+"""Degrees and the convolution: ``T`` fixed by the structure, or by an attended incidence in its place."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from hypergnn.checks import check_choice, check_features, check_like, check_structure
+from hypergnn.functional.projection import Features, project, project_if_cheaper
+from hypergnn.hypergraph import Hypergraph
+from hypergnn.kernels import segment_sum
+
+Normalization = Literal["symmetric", "row", "none"]
+
+NORMALIZATIONS = ("symmetric", "row", "none")
+
+
+def vertex_degree(H: Hypergraph, *, incidence: Tensor | None = None, weight: Tensor | None = None) -> Tensor:
+    """Degree of each vertex, ``D_ii = Σ_e W_e H_ie``.
+
+    Args:
+        H: The hypergraph.
+        incidence: Attended incidence, ``(..., n_incidences, heads)``; zeros and ones if omitted.
+        weight: Hyperedge weights in place of ``H.weight``, ``(..., M)``.
+
+    Returns:
+        ``(..., N)``, or ``(..., N, heads)`` with an attended incidence.
+
+    Example:
+        >>> H = Hypergraph.from_hyperedges([[0, 1], [1, 2]], n_vertices=3, weight=[1.0, 3.0])
+        >>> vertex_degree(H).tolist()
+        [1.0, 4.0, 3.0]
+    """
+    _check_entries(H, incidence, weight)
+    if incidence is None:
+        return H.vertex_degree() if weight is None else segment_sum(weight.unsqueeze(-1), by=H.vertices).squeeze(-1)
+    weight = H.weight.to(incidence.dtype) if weight is None else weight
+    heads = incidence.shape[-1]
+    per_head = weight[..., None, None].expand(*weight.shape, heads, 1)  # (..., M, heads, 1)
+    return segment_sum(per_head, by=H.vertices, values=incidence).squeeze(-1)
+
+
+def hyperedge_degree(H: Hypergraph, *, incidence: Tensor | None = None) -> Tensor:
+    """Degree of each hyperedge, ``B_e = Σ_i H_ie``: ``(M,)``, or ``(..., M, heads)`` with an attended incidence.
+
+    Example:
+        >>> hyperedge_degree(Hypergraph.from_hyperedges([[0, 1], [2]], n_vertices=3)).tolist()
+        [2.0, 1.0]
+    """
+    _check_entries(H, incidence, None)
+    if incidence is None:
+        return H.hyperedge_degree()
+    ones = incidence.new_ones(H.n_vertices, incidence.shape[-1], 1)  # (N, heads, 1)
+    return segment_sum(ones, by=H.hyperedges, values=incidence).squeeze(-1)
+
+
+def hypergraph_conv(
+    x: Features,
+    H: Hypergraph,
+    *,
+    normalization: Normalization = "symmetric",
+    projection: Tensor | None = None,
+    weight: Tensor | None = None,
+) -> Tensor:
+    """Hypergraph convolution, ``T X`` or ``T X P``.
+
+    ``T`` is ``D^-1/2 H W B^-1 Hᵀ D^-1/2`` (``"symmetric"``), ``D^-1 H W B^-1 Hᵀ`` (``"row"``) or ``H W Hᵀ``
+    (``"none"``).
+
+    Args:
+        x: Vertex features ``X``, ``(..., N, F)``, dense or sparse CSR.
+        H: The hypergraph.
+        normalization: Which ``T``.
+        projection: ``P``, ``(..., F, F')``.
+        weight: Hyperedge weights in place of ``H.weight``, ``(..., M)``; gradients flow into them. They must be
+            positive, which is not checked.
+
+    Returns:
+        ``(..., N, F)``, or ``(..., N, F')`` with a projection.
+
+    Example:
+        >>> H = Hypergraph.from_hyperedges([[0, 1, 2], [1, 2, 3]], n_vertices=4, weight=[1.0, 3.0])
+        >>> hypergraph_conv(torch.eye(4), H, normalization="row")[1]
+        tensor([0.0833, 0.3333, 0.3333, 0.2500])
+    """
+    check_choice("normalization", normalization, NORMALIZATIONS)
+    check_hypergraph(H)
+    check_features(x, H.n_vertices, H.device)
+    if weight is not None:
+        check_like("weight", weight, x, (H.n_hyperedges,), "one entry per hyperedge")
+    narrow, projection = project_if_cheaper(x, projection)
+    out = apply_transition(narrow, H, normalization, weight)
+    return out if projection is None else project(out, projection)
+
+
+def apply_transition(
+    x: Tensor,
+    H: Hypergraph,
+    normalization: Normalization,
+    weight: Tensor | None,
+    incidence: Tensor | None = None,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """``T X`` for features ``(..., N, F)``, or ``(..., N, heads, F)`` with an attended incidence."""
+    if incidence is not None:
+        weight = H.weight.to(x.dtype) if weight is None else weight
+        if normalization != "none" and H.n_hyperedges > 0:  # no factor of W changes T; this one keeps D from vanishing
+            weight = weight / weight.detach().amax(-1, keepdim=True)
+    degree = vertex_degree(H, incidence=incidence, weight=weight).to(x.dtype).unsqueeze(-1)  # D  (..., N, [heads,] 1)
+    weight = H.weight.to(x.dtype) if weight is None else weight
+    size = hyperedge_degree(H, incidence=incidence).to(x.dtype).unsqueeze(-1)  # B  (..., M, [heads,] 1)
+    weight = weight.unsqueeze(-1) if incidence is None else weight[..., None, None]  # W  (..., M, [1,] 1)
+    if incidence is not None and mask is not None:
+        incidence = incidence * mask
+    if normalization == "symmetric":
+        x = inverse(degree, 0.5) * x  # D^-1/2 X
+    hyperedge_sum = segment_sum(x, by=H.hyperedges, values=incidence)  # Hᵀ X  (..., M, [heads,] F)
+    if normalization != "none":
+        weight = weight * inverse(size)  # W B^-1
+    x = segment_sum(weight * hyperedge_sum, by=H.vertices, values=incidence)  # H W B^-1 Hᵀ X
+    if normalization != "none":
+        x = inverse(degree, 0.5 if normalization == "symmetric" else 1.0) * x  # D^-1/2 or D^-1 times that
+    return x
+
+
+def check_hypergraph(H: object) -> None:
+    """Raise unless ``H`` is a hypergraph."""
+    check_structure("H", H, Hypergraph, "from_incidence(vertex, hyperedge, n_vertices, n_hyperedges)")
+
+
+def _check_entries(H: Hypergraph, incidence: Tensor | None, weight: Tensor | None) -> None:
+    check_hypergraph(H)
+    like = next((one for one in (incidence, weight) if isinstance(one, Tensor)), torch.empty(0))
+    if weight is not None:
+        check_like("weight", weight, like, (H.n_hyperedges,), "one entry per hyperedge")
+    if incidence is not None:
+        heads = like.shape[-1] if like.dim() else 1
+        check_like("incidence", incidence, like, (H.n_incidences, heads), "one entry per incidence and head")
+
+
+def inverse(degree: Tensor, power: float = 1.0) -> Tensor:
+    """``degree ** -power``, 0 where there is no degree; the mask comes before the division.
+
+    No degree is one whose inverse square, the largest power in the gradient, would overflow: 0, or attention that has
+    rounded to nothing.
+    """
+    present = degree > torch.finfo(degree.dtype).tiny ** 0.5
+    return torch.where(present, torch.where(present, degree, 1).pow(-power), 0)

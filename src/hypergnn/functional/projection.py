@@ -1,0 +1,55 @@
+"""The projection ``X P`` of features of any kind, and on which side of the transition it comes."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import torch
+from torch import Tensor
+
+from hypergnn.checks import check_like
+from hypergnn.features import SparseFeatures
+from hypergnn.kernels import matmul
+
+Features = Tensor | SparseFeatures
+
+
+def project(x: Features, projection: Tensor) -> Tensor:
+    """``X P``: ``(..., N, F')`` from ``x`` ``(..., N, F)`` of any kind and ``projection`` ``(..., F, F')``.
+
+    Example:
+        >>> project(torch.ones(2, 3), torch.ones(3, 1)).flatten()
+        tensor([3., 3.])
+    """
+    check_projection(projection, x)
+    if isinstance(x, SparseFeatures):
+        return x.project(projection)
+    if projection.dim() != 3:
+        return x @ projection
+    if x.layout == torch.strided:
+        return matmul(x, projection)
+    side_by_side = x @ projection.movedim(0, 1).flatten(1)  # (N, trials * F')
+    trials, _, width = projection.shape
+    return side_by_side.reshape(-1, trials, width).movedim(1, 0)
+
+
+def check_projection(projection: object, x: Features) -> None:
+    """Raise unless ``projection`` is a matrix, or one per trial, with a row per feature of ``x``."""
+    width = projection.shape[-1] if isinstance(projection, Tensor) and projection.dim() >= 2 else 1
+    check_like("projection", projection, x, (x.shape[-1], width), "one row per feature of x")
+
+
+def project_if_cheaper(x: Features, projection: Tensor | None) -> tuple[Tensor, Tensor | None]:
+    """Multiply by ``P`` first where that makes the rows narrower; what is left of ``P`` comes after ``T``."""
+    if projection is None:
+        return to_dense(x), None
+    check_projection(projection, x)
+    if isinstance(x, SparseFeatures) or x.layout == torch.sparse_csr or projection.shape[-1] <= x.shape[-1]:
+        return project(x, projection), None
+    return x, projection
+
+
+def to_dense(x: Features) -> Tensor:
+    """The features with all their zeros."""
+    is_sparse = isinstance(x, SparseFeatures) or x.layout == torch.sparse_csr
+    return x.to_dense() if is_sparse else cast(Tensor, x)
