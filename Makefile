@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# Small tensors on many threads wait more than they work: one thread each, and as many processes as there are cores.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto
 
 .PHONY: help run test check fast fmt lint types clean
 
@@ -12,14 +14,14 @@ help: ## list the targets
 run: $(READY) ## train both operators on the embedded digits and print what they reach
 	$(BIN)/python examples/digits.py
 
-test: $(READY) ## everything that CI runs: tests, doctests, mutants, style and types
-	$(BIN)/python -m pytest
+test: $(READY) ## everything that CI runs: tests, doctests, mutants, style and types; about 10 minutes
+	$(PYTEST)
 
 check: lint types ## format, lint, types, then all the tests
-	$(BIN)/python -m pytest -m "not style"
+	$(PYTEST) -m "not style"
 
 fast: $(READY) ## the tests that take seconds
-	$(BIN)/python -m pytest -m "not slow and not style"
+	$(PYTEST) -m "not slow and not style"
 
 fmt: $(READY) ## format the code and mend what lint can mend
 	$(BIN)/ruff check --fix --quiet .
