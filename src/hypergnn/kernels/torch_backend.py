@@ -85,17 +85,25 @@ def seeded_dropout(x: Tensor, rate: float, keys: Tensor) -> Tensor:
     32-bit mixing function, one per key.
     """
     flat = x.reshape(x.shape[0], -1)
+    out = torch.empty_like(flat)
     position = torch.arange(flat.shape[1], dtype=torch.int32, device=x.device)
-    bits = _mix(_mix(position + keys[:, :1]) ^ keys[:, 1:])  # (trials, positions)
-    kept = (bits >> 8) & 0xFFFFFF >= round(rate * (1 << 24))
-    return (flat * kept.to(x.dtype).mul_(1 / (1 - rate))).reshape(x.shape)
+    bits, spare = torch.empty_like(position), torch.empty_like(position)
+    for trial, (first, second) in enumerate(keys.tolist()):  # one at a time: its numbers stay in the cache
+        torch.add(position, first, out=bits)
+        _mix_(bits, spare)
+        _mix_(bits.bitwise_xor_(second), spare)
+        kept = bits >= round(rate * (1 << 32)) - (1 << 31)
+        torch.mul(flat[trial], kept, out=out[trial])
+    return out.mul_(1 / (1 - rate)).reshape(x.shape)
 
 
-def _mix(bits: Tensor) -> Tensor:
-    """Scramble 32-bit integers so that every bit of the outcome depends on every bit given; shifts are unsigned."""
-    bits = (bits ^ ((bits >> 16) & 0xFFFF)).mul_(0x7FEB352D)
-    bits = bits.bitwise_xor_((bits >> 15) & 0x1FFFF).mul_(0x846CA68B - (1 << 32))
-    return bits.bitwise_xor_((bits >> 16) & 0xFFFF)
+def _mix_(bits: Tensor, spare: Tensor) -> None:
+    """Scramble 32-bit integers in place: every bit of the outcome depends on every bit given. Shifts are unsigned."""
+    for shift, factor in ((16, 0x7FEB352D), (15, 0x846CA68B - (1 << 32)), (16, 1)):
+        torch.bitwise_right_shift(bits, shift, out=spare)
+        bits.bitwise_xor_(spare.bitwise_and_((1 << (32 - shift)) - 1))
+        if factor != 1:
+            bits.mul_(factor)
 
 
 def _group_of(offsets: Tensor) -> Tensor:
