@@ -15,13 +15,15 @@ run: $(READY) ## train both operators on the embedded digits and print what they
 	$(BIN)/python examples/digits.py
 
 test: $(READY) ## everything that CI runs: tests, doctests, mutants, style and types; about 10 minutes
-	$(PYTEST)
+	$(PYTEST) -m "not timing"
+	$(BIN)/python -m pytest -m timing
 
 check: lint types ## format, lint, types, then all the tests
-	$(PYTEST) -m "not style"
+	$(PYTEST) -m "not style and not timing"
+	$(BIN)/python -m pytest -m timing
 
 fast: $(READY) ## the tests that take seconds
-	$(PYTEST) -m "not slow and not style"
+	$(PYTEST) -m "not slow and not style and not timing"
 
 fmt: $(READY) ## format the code and mend what lint can mend
 	$(BIN)/ruff check --fix --quiet .

@@ -152,7 +152,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 2**10)
 """
 
 
-@pytest.mark.slow
+@pytest.mark.timing
 def test_fifty_thousand_points_take_linear_memory():
     answer = subprocess.run([sys.executable, "-c", BIG_POINTS], check=True, capture_output=True, text=True)
     assert float(answer.stdout) < 200  # megabytes; the points take 26, all pairs would take 20,000

@@ -232,6 +232,7 @@ def test_cora_from_the_package_index_is_the_same_dataset(cora_from_index):
         assert data.class_names == theirs.class_names
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize(("name", "seconds"), [("cora", 1.0), ("pubmed", 3.0)])
 def test_loading_is_quick(name, seconds):
     real_data.load(name)  # whatever has to be fetched and imported

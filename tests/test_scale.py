@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.timing
 
 N_VERTICES, N_HYPEREDGES, N_INCIDENCES = 200_000, 100_000, 2_000_000
 
