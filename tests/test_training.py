@@ -14,7 +14,7 @@ from hypergnn.models import KINDS, Config, Network, paper_config
 from hypergnn.training import fit
 from hypergnn.training.engine import Task, train
 
-SMALL = Config(hidden=4, heads=2, patience=10, max_epochs=40)
+SMALL = Config(hidden=4, heads=2, patience=6, max_epochs=16)
 
 
 @pytest.fixture(scope="module")
@@ -54,13 +54,13 @@ def test_a_trial_is_the_same_alone_and_in_any_company(data, model):
 
 
 def test_trials_leave_when_their_patience_is_over_and_keep_their_best_epoch(data):
-    finished = trials(data, replace(SMALL, max_epochs=400), range(6))
+    finished = trials(data, replace(SMALL, max_epochs=150), range(6))
     assert len({trial.epochs for trial in finished.values()}) > 1
     for trial in finished.values():
         losses = trial.curves["val_loss"]
         assert len(losses) == trial.epochs
         assert trial.best_epoch == int(np.argmin(losses))
-        assert trial.epochs in (trial.best_epoch + 1 + SMALL.patience, 400)
+        assert trial.epochs in (trial.best_epoch + 1 + SMALL.patience, 150)
         assert trial.loss["val"] == pytest.approx(min(losses), rel=1e-6)
         right = trial.scores.argmax(1).numpy() == data.y
         assert trial.accuracy["test"] == pytest.approx(100 * right[data.test].mean())
@@ -68,7 +68,7 @@ def test_trials_leave_when_their_patience_is_over_and_keep_their_best_epoch(data
 
 @pytest.mark.parametrize("model", KINDS)
 def test_every_model_learns(data, model):
-    options = {"max_epochs": 100, "patience": 100, "learning_rate": 0.02, "dropout": 0.1, "attention_dropout": 0.1}
+    options = {"max_epochs": 50, "patience": 50, "learning_rate": 0.04, "dropout": 0.1, "attention_dropout": 0.1}
     finished = trials(data, replace(SMALL, model=model, **options), [0])
     assert finished[0].accuracy["train"] > 90
     assert finished[0].accuracy["test"] > (50 if model == "mlp" else 70)
@@ -184,7 +184,7 @@ def test_settings_of_the_paper():
     [
         (lambda _: Config(model="gnn"), r"model must be one of 'hyper-conv', .*; got 'gnn'"),
         (lambda _: Config(depth=0), r"depth must be at least 1; got 0"),
-        (lambda _: Config(dropout=1.0), r"dropout must be a probability"),
+        (lambda _: Config(dropout=1.0), r"dropout must be a number from 0 up to, but not including, 1"),
         (lambda _: Config(learning_rate=0), r"learning_rate must be positive"),
         (lambda data: fit(data, trials=0), r"trials must be at least 1; got 0"),
         (lambda data: fit(data, curves=True), r"out must be given with curves"),
