@@ -54,7 +54,7 @@ def test_a_trial_is_the_same_alone_and_in_any_company(data, model):
 
 
 def test_trials_leave_when_their_patience_is_over_and_keep_their_best_epoch(data):
-    finished = trials(data, replace(SMALL, max_epochs=150), range(6))
+    finished = trials(data, replace(SMALL, max_epochs=150, learning_rate=0.05), range(6))
     assert len({trial.epochs for trial in finished.values()}) > 1
     for trial in finished.values():
         losses = trial.curves["val_loss"]
