@@ -83,7 +83,11 @@ class _Status:
         return ", ".join(
             [
                 f"{progress.done}/{progress.total} trials",
-                *([f"{min(progress.running, progress.total - progress.done)} running"] if progress.done < progress.total else []),
+                *(
+                    [f"{min(progress.running, progress.total - progress.done)} running"]
+                    if progress.done < progress.total
+                    else []
+                ),
                 f"{progress.epochs} epochs",
                 f"test {accuracy(progress.test_accuracy)}",
                 _clock(elapsed) + ("" if left is None else f" + {_clock(left)} left"),

@@ -59,7 +59,7 @@ def stratified_split(y: Any, seed: int, *, val: float = 0.2, test: float = 0.2) 
         Sorted vertex ids for training, validation and testing; no vertex is in two of them.
 
     Raises:
-        ValueError: If a class has fewer than three vertices, or the shares leave nothing to train on.
+        ValueError: If a class has fewer than three vertices, or a share is not between 0 and 1.
 
     Example:
         >>> train, val, test = stratified_split([0] * 10 + [1] * 5 + [-1], seed=0)
@@ -72,12 +72,13 @@ def stratified_split(y: Any, seed: int, *, val: float = 0.2, test: float = 0.2) 
     shuffled = _shuffled(labels, seed)
     grouped = shuffled[np.argsort(labels[shuffled], kind="stable")]
     _, first, counts = np.unique(labels[grouped], return_index=True, return_counts=True)
-    n_val, n_test = (np.maximum(1, np.rint(counts * share)).astype(np.int64) for share in (val, test))
-    if (short := np.flatnonzero(counts <= n_val + n_test)).size:
+    if (rare := np.flatnonzero(counts < 3)).size:
         raise ValueError(
-            f"each class must have vertices to train, validate and test on, at least 3; class "
-            f"{labels[grouped[first[short[0]]]]} has {counts[short[0]]}, too few for shares of {val} and {test}."
+            "each class must have at least 3 vertices, to train, validate and test on; "
+            f"class {labels[grouped[first[rare[0]]]]} has {counts[rare[0]]}."
         )
+    n_val = np.clip(np.rint(counts * val), 1, counts - 2).astype(np.int64)
+    n_test = np.clip(np.rint(counts * test), 1, counts - 1 - n_val).astype(np.int64)
     place = np.arange(grouped.size) - np.repeat(first, counts)  # of a vertex within its class
     ends_val, ends_test = np.repeat(n_val, counts), np.repeat(n_val + n_test, counts)
     parts = (place >= ends_test, place < ends_val, (place >= ends_val) & (place < ends_test))
