@@ -28,7 +28,7 @@ def register(commands: Commands) -> None:
         "predict",
         help="Tell the class of each vertex with a trained network.",
         description="Write vertex, class and probability of each vertex, by the best trial of a run.",
-        usage="hypergnn predict RUN [DATASET | --incidences FILE --features FILE ...] [options]",
+        usage="hypergnn predict RUN [DATASET | --incidences FILE ...] [options]",
     )
     parser.add_argument("model", metavar="RUN", help="run folder of `hypergnn train`, or a model file")
     add_data(parser, labels=False)

@@ -23,8 +23,10 @@ def shown(*, quiet: bool) -> Iterator[Listener | None]:
         log = logging.getLogger("hypergnn")
         before = log.level
         log.setLevel(logging.ERROR)
-        yield None
-        log.setLevel(before)
+        try:
+            yield None
+        finally:
+            log.setLevel(before)
     elif not sys.stderr.isatty():
         yield _lines()
     else:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import torch
 
 from hypergnn.datasets import Dataset
+from hypergnn.datasets.columns import listed
 from hypergnn.models import KINDS
 from hypergnn.saving import SavedModel
 from hypergnn.training.engine import Task
@@ -60,10 +61,6 @@ def _in_order(data: Dataset, model: SavedModel) -> Dataset:
     if missing or spare:
         raise ValueError(
             f"the features of {data.name} must be those that the model was trained on; "
-            + "; ".join(f"{what}: {_listed(names)}" for what, names in (("missing", missing), ("new", spare)) if names)
+            + "; ".join(f"{what}: {listed(names)}" for what, names in (("missing", missing), ("new", spare)) if names)
         )
     return replace(data, x=data.x[:, [place[name] for name in trained]], feature_names=tuple(trained))
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
