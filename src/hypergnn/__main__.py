@@ -5,4 +5,4 @@ import sys
 from hypergnn.cli import main
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(program="python -m hypergnn"))

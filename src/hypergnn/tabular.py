@@ -97,6 +97,27 @@ def encode(column: Any) -> Encoded:
     return Encoded(codes.astype(np.int64, copy=False), values, not is_category and _all_numbers(values))
 
 
+def as_numbers(column: Any) -> npt.NDArray[np.float64] | None:
+    """Return a column of a :class:`Table` as numbers, NaN where one is missing; ``None`` if it holds other things."""
+    if _library(column) == "polars":
+        import_extra("pyarrow", "tables", "reading a polars table")
+        column = column.to_arrow()
+    if _library(column) == "pyarrow":
+        import pyarrow as pa
+
+        types, kind = pa.types, column.type
+        if not any(of(kind) for of in (types.is_boolean, types.is_integer, types.is_floating, types.is_null)):
+            return None
+        return np.array(column.cast(pa.float64()).to_numpy(zero_copy_only=False))
+    if column.dtype.kind in "biuf":
+        values = column.to_numpy(np.float64, na_value=np.nan) if _library(column) == "pandas" else column
+        return np.array(values, dtype=np.float64)
+    encoded = encode(column)
+    if encoded.values.size and not encoded.is_numeric:
+        return None
+    return np.append(encoded.values.astype(np.float64), np.nan)[encoded.codes]
+
+
 def as_matrix(X: Any, *, name: str = "X") -> Any:
     """Return features as a floating-point array ``(N, F)``, or CSR if they are sparse; raise unless all are finite."""
     if sparse.issparse(X):

@@ -10,6 +10,17 @@ from hypergnn.datasets.dataset import Dataset
 from hypergnn.datasets.errors import DataError, DataNotFoundError
 from hypergnn.datasets.loading import available, load
 from hypergnn.datasets.sources import cache_folder
-from hypergnn.datasets.splits import draw_split
+from hypergnn.datasets.splits import draw_split, stratified_split
+from hypergnn.datasets.tables import from_tables
 
-__all__ = ["DataError", "DataNotFoundError", "Dataset", "available", "cache_folder", "draw_split", "load"]
+__all__ = [
+    "DataError",
+    "DataNotFoundError",
+    "Dataset",
+    "available",
+    "cache_folder",
+    "draw_split",
+    "from_tables",
+    "load",
+    "stratified_split",
+]

@@ -52,6 +52,8 @@ class Dataset:
     """Vertices to be judged by, ascending."""
     source: str
     """Where the data came from."""
+    feature_names: tuple[str, ...] | None = None
+    """What each feature is called, if that is known."""
 
     def __post_init__(self) -> None:
         """Refuse parts that do not fit together."""
@@ -59,6 +61,10 @@ class Dataset:
         if self.x.ndim != 2 or self.x.shape[0] != n_vertices or self.y.shape != (n_vertices,):
             raise ValueError(
                 f"x and y must have one row per vertex, {n_vertices}; got shapes {self.x.shape} and {self.y.shape}."
+            )
+        if self.feature_names is not None and len(self.feature_names) != self.x.shape[1]:
+            raise ValueError(
+                f"feature_names must have {self.x.shape[1]} names, one per feature; got {len(self.feature_names)}."
             )
         if self.graph is not None and self.graph.n_vertices != n_vertices:
             raise ValueError(f"graph must have the {n_vertices} vertices of the hypergraph; {self.graph} has others.")

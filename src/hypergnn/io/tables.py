@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -109,7 +110,7 @@ def read_incidence_table(
     is_text = _suffix(path) == ".csv"
     asked = [vertex, hyperedge] + ([] if weight is None else [weight])
     try:
-        table = _read(path, asked[:2])
+        table = read_file(path, text=asked[:2])
         for column in asked:
             if table.column_names.count(column) != 1:
                 raise ValueError(f"there must be one column {column!r}; the columns are {table.column_names}.")
@@ -136,13 +137,36 @@ def read_incidence_table(
         raise ValueError(f"cannot read {os.fspath(path)} as a table of incidences: {error}") from error
 
 
-def _suffix(path: str | os.PathLike[str]) -> str:
-    suffix = Path(path).suffix
-    check_choice("the ending of path", suffix, (".csv", ".parquet"))
-    return suffix
+def header(path: str | os.PathLike[str]) -> list[str]:
+    r"""The names of the columns of a ``.csv`` file, before anything else of it is read.
+
+    Example:
+        >>> import tempfile, pathlib
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "papers.csv")
+        ...     _ = path.write_text('author,"paper, or book"\nAnn,p1\n')
+        ...     header(path)
+        ['author', 'paper, or book']
+    """
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        return next(csv.reader(file), [])
 
 
-def _read(path: str | os.PathLike[str], text: list[str]) -> pyarrow.Table:
+def read_file(path: str | os.PathLike[str], *, text: Sequence[str] = ()) -> pyarrow.Table:
+    r"""Read a ``.csv`` or ``.parquet`` file as it is; an empty field is a missing value.
+
+    Args:
+        path: The file.
+        text: Columns of a CSV file that are not to be taken for numbers: "007" is not 7.
+
+    Example:
+        >>> import tempfile, pathlib
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "films.csv")
+        ...     _ = path.write_text("title,year\n007,\n1984,1956\n")
+        ...     read_file(path, text=["title"]).to_pydict()
+        {'title': ['007', '1984'], 'year': [None, 1956]}
+    """
     pyarrow = import_extra("pyarrow", "tables")
     if _suffix(path) == ".parquet":
         with open(path, "rb") as file:
@@ -150,18 +174,24 @@ def _read(path: str | os.PathLike[str], text: list[str]) -> pyarrow.Table:
                 return import_extra("pyarrow.parquet", "tables").read_table(file)
             except OSError as error:
                 raise ValueError(str(error)) from error
-    csv = import_extra("pyarrow.csv", "tables")
+    reader = import_extra("pyarrow.csv", "tables")
     with open(path, "rb") as file:
-        return csv.read_csv(
+        return reader.read_csv(
             file,
-            parse_options=csv.ParseOptions(newlines_in_values=True),
-            convert_options=csv.ConvertOptions(
-                column_types=dict.fromkeys(text, pyarrow.large_string()),  # "007" is not 7
+            parse_options=reader.ParseOptions(newlines_in_values=True),
+            convert_options=reader.ConvertOptions(
+                column_types=dict.fromkeys(text, pyarrow.large_string()),
                 strings_can_be_null=True,
                 quoted_strings_can_be_null=False,
                 null_values=[""],
             ),
         )
+
+
+def _suffix(path: str | os.PathLike[str]) -> str:
+    suffix = Path(path).suffix
+    check_choice("the ending of path", suffix, (".csv", ".parquet"))
+    return suffix
 
 
 def _column(names: list[Any]) -> pyarrow.Array:

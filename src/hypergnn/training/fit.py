@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import queue
 import threading
@@ -11,6 +12,7 @@ from dataclasses import asdict, dataclass
 from statistics import mean, stdev
 from typing import Any
 
+import numpy as np
 import torch
 
 from hypergnn.checks import check_size
@@ -37,6 +39,8 @@ class Progress:
     """Epochs trained in this session, summed over trials."""
     test_accuracy: tuple[float, ...]
     """Of the finished trials, in percent."""
+    trial_epochs: tuple[int, ...]
+    """Of the finished trials, those of earlier sessions included."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +110,7 @@ def fit(
     if curves and out is None:
         raise ValueError("out must be given with curves: they are kept in the run folder.")
     _check_structures(data, config)
+    _check_split(data)
     task = Task.of(data, config, device)
     with ExitStack() as stack:
         ledger = None
@@ -135,6 +140,7 @@ def describe(data: Dataset, config: Config) -> dict[str, Any]:
             "features": data.n_features,
             "classes": list(data.class_names),
             "split": {name: _digest(ids) for name, ids in split.items()},
+            "content": _content(data),
         },
         "config": asdict(config),
     }
@@ -171,15 +177,21 @@ class _Session:
 
     def tell(self) -> None:
         if self.on_progress is not None:
-            done = [self.records[seed]["test_accuracy"] for seed in sorted(self.records) if seed < self.total]
-            self.on_progress(Progress(len(done), self.total, self.running, self.epochs, tuple(done)))
+            done = [self.records[seed] for seed in sorted(self.records) if seed < self.total]
+            accuracy, epochs = (tuple(record[what] for record in done) for what in ("test_accuracy", "epochs"))
+            self.on_progress(Progress(len(done), self.total, self.running, self.epochs, accuracy, epochs))
 
     def _save_model(self, trial: Trial) -> None:
         if self.ledger is None:
             return
         network = Network(self.config, self.data.n_features, self.data.n_classes)
         network.load_state_dict(trial.parameters)
-        about = {"data": self.data.name, "seed": trial.seed, "val_loss": trial.loss["val"]}
+        about = {
+            "data": self.data.name,
+            "feature_names": self.data.feature_names,
+            "seed": trial.seed,
+            "val_loss": trial.loss["val"],
+        }
         save(network, self.ledger.folder / MODEL_FILE, class_names=self.data.class_names, about=about)
 
 
@@ -307,7 +319,23 @@ def _check_structures(data: Dataset, config: Config) -> None:
             )
 
 
-def _digest(ids: Any) -> str:
-    import hashlib
+def _check_split(data: Dataset) -> None:
+    for name in ("train", "val", "test"):
+        if not getattr(data, name).size:
+            raise ValueError(f"{data.name} must have vertices to train, validate and test on; {name} has none.")
 
+
+def _content(data: Dataset) -> str:
+    """A digest of features, labels and structure: where any of them differs, so does this."""
+    x, H, graph = data.x, data.hypergraph, data.graph
+    matrix = [x] if isinstance(x, np.ndarray) else [x.data, x.indices, x.indptr]
+    links = [] if graph is None else [graph.source, graph.target]
+    digest = hashlib.sha256()
+    for part in (*matrix, data.y, H.vertex, H.hyperedge, H.weight, *links):
+        array = np.ascontiguousarray(part)
+        digest.update(array.astype("<i8" if array.dtype.kind == "i" else "<f4").tobytes())
+    return digest.hexdigest()[:16]
+
+
+def _digest(ids: Any) -> str:
     return f"{len(ids)} vertices, {hashlib.sha256(ids.astype('<i8').tobytes()).hexdigest()[:16]}"

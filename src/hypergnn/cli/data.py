@@ -1,50 +1,17 @@
-"""The command line: parse, call, print. Each command registers itself with one function.
-
-What a command needs is imported when it runs, so that ``hypergnn --help`` answers at once.
-"""
+"""``hypergnn data``: list, fetch and describe datasets."""
 
 from __future__ import annotations
 
 import argparse
 import json
-import sys
-from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from hypergnn import __version__
-
 if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+    from hypergnn.cli.arguments import Commands
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command and return the exit code: 0 if all is well, 2 if the command or its data is at fault.
-
-    Args:
-        argv: The arguments; those of the process if omitted.
-
-    Example:
-        >>> main(["data", "describe", "digits"])  # doctest: +ELLIPSIS
-        digits
-          1797 vertices, 0 of them isolated
-          ...
-        0
-    """
-    parser = argparse.ArgumentParser(prog="hypergnn", description="Hypergraph convolution and hypergraph attention.")
-    parser.add_argument("--version", action="version", version=f"hypergnn {__version__}")
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    _register_data(commands)
-    arguments = parser.parse_args(argv)
-    run: Callable[[argparse.Namespace], None] = arguments.run
-    try:
-        run(arguments)
-    except (ValueError, OSError) as error:
-        print(f"hypergnn: {' '.join(str(error).split())}", file=sys.stderr)
-        return 2
-    return 0
-
-
-def _register_data(commands: Commands) -> None:
+def register(commands: Commands) -> None:
+    """Add the command to the parser."""
     text = "List, fetch and describe datasets."
     parser = commands.add_parser("data", help=text, description=text)
     actions = parser.add_subparsers(metavar="ACTION", required=True)
@@ -66,7 +33,7 @@ def _register_data(commands: Commands) -> None:
     describing.set_defaults(run=_data_describe)
 
 
-def _data_list(arguments: argparse.Namespace) -> None:
+def _data_list(arguments: argparse.Namespace) -> int:
     from hypergnn.datasets.catalogue import BUNDLES, DESCRIPTIONS
     from hypergnn.datasets.sources import find_local
 
@@ -80,13 +47,14 @@ def _data_list(arguments: argparse.Namespace) -> None:
     ]
     if arguments.json:
         print(json.dumps(rows, indent=2))
-        return
+        return 0
     for row in rows:
         at_hand = f"from {row['at_hand']}" if row["at_hand"] else "to be fetched"
         print(f"{row['name']:10}{row['description']} ({at_hand})")
+    return 0
 
 
-def _data_fetch(arguments: argparse.Namespace) -> None:
+def _data_fetch(arguments: argparse.Namespace) -> int:
     from hypergnn.checks import check_choice
     from hypergnn.datasets.catalogue import BUNDLES, DESCRIPTIONS
     from hypergnn.datasets.sources import fetch
@@ -99,10 +67,12 @@ def _data_fetch(arguments: argparse.Namespace) -> None:
             continue
         fetched = fetch(name, data_dir=arguments.data_dir, quiet=arguments.quiet)
         print(f"{name}: {fetched.origin}, {len(fetched.content)} files checked")
+    return 0
 
 
-def _data_describe(arguments: argparse.Namespace) -> None:
+def _data_describe(arguments: argparse.Namespace) -> int:
     from hypergnn.datasets import load
 
     data = load(arguments.name, data_dir=arguments.data_dir, quiet=arguments.quiet)
     print(json.dumps(data.statistics(), indent=2) if arguments.json else data.describe())
+    return 0

@@ -1,0 +1,128 @@
+"""``hypergnn predict``: the class of each vertex, as a table."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from hypergnn.cli.arguments import TABLES, add_data, check_device, load_data
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from hypergnn.cli.arguments import Commands
+    from hypergnn.datasets import Dataset
+    from hypergnn.saving import SavedModel
+
+Columns = dict[str, "npt.NDArray[Any]"]
+
+
+def register(commands: Commands) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "predict",
+        help="Tell the class of each vertex with a trained network.",
+        description="Write vertex, class and probability of each vertex, by the best trial of a run.",
+        usage="hypergnn predict RUN [DATASET | --incidences FILE ...] [options]",
+    )
+    parser.add_argument("model", metavar="RUN", help="run folder of `hypergnn train`, or a model file")
+    add_data(parser, labels=False)
+    parser.add_argument("--out", metavar="FILE", help=".csv or .parquet file to write (default: print CSV)")
+    parser.add_argument("--all-classes", action="store_true", help="add a column with the probability of each class")
+    parser.add_argument("--device", default="cpu", metavar="NAME", help="cpu, cuda, … (default: %(default)s)")
+    parser.add_argument("--quiet", action="store_true", help="no progress bar while a dataset is fetched")
+    parser.set_defaults(run=_predict)
+
+
+def _predict(arguments: argparse.Namespace) -> int:
+    if arguments.out is not None:
+        _check_out(Path(arguments.out))
+    from hypergnn.saving import load
+    from hypergnn.training import predict
+
+    model = load(_model_file(Path(arguments.model)))
+    data = _data(arguments, model)
+    probability = predict(model, data, device=check_device(arguments.device))
+    columns = _columns(data, model.class_names, probability, arguments.all_classes)
+    if arguments.out is None:
+        _write_csv(columns, sys.stdout)
+    else:
+        _write(columns, Path(arguments.out))
+    return 0
+
+
+def _check_out(path: Path) -> None:
+    from hypergnn.checks import check_choice
+
+    check_choice("the ending of --out", path.suffix, (".csv", ".parquet"))
+    if path.is_dir() or not path.resolve().parent.is_dir():
+        raise ValueError(f"--out must be a file in a folder that exists; got {path}.")
+
+
+def _model_file(path: Path) -> Path:
+    from hypergnn.training.fit import MODEL_FILE
+
+    if not path.is_dir():
+        if not path.exists():
+            raise ValueError(f"RUN must be a run folder or a model file; there is no {path}.")
+        return path
+    if not (path / MODEL_FILE).exists():
+        raise ValueError(f"RUN must hold {MODEL_FILE}, which is there once a trial has ended; {path} has none.")
+    return path / MODEL_FILE
+
+
+def _data(arguments: argparse.Namespace, model: SavedModel) -> Dataset:
+    """The data given, or else the dataset that the model was trained on, if it has a name of ours."""
+    from hypergnn.datasets import available
+
+    if arguments.dataset is None and not any(getattr(arguments, name, None) for name in TABLES):
+        name = model.about.get("data")
+        if name not in available() or model.about.get("feature_names") is not None:
+            raise ValueError("DATASET or --incidences must be given: the model was trained on tables of one's own.")
+        arguments.dataset = name
+    return load_data(arguments)
+
+
+def _columns(
+    data: Dataset, class_names: tuple[str, ...], probability: npt.NDArray[np.float32], all_classes: bool
+) -> Columns:
+    import numpy as np
+
+    names = data.hypergraph.vertex_names
+    columns: Columns = {
+        "vertex": np.arange(len(probability)) if names is None else names,
+        "class": np.array(class_names, dtype=object)[probability.argmax(axis=1)],
+        "probability": probability.max(axis=1),
+    }
+    if all_classes:
+        columns |= {f"probability of {name}": probability[:, place] for place, name in enumerate(class_names)}
+    return columns
+
+
+def _write(columns: Columns, path: Path) -> None:
+    """Write a file whole or not at all."""
+    from hypergnn.extras import import_extra
+    from hypergnn.files import replacing
+
+    with replacing(path) as file:
+        if path.suffix == ".csv":
+            text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+            _write_csv(columns, text)
+            text.detach()
+        else:
+            table = import_extra("pyarrow", "tables", "writing Parquet").table(columns)
+            import_extra("pyarrow.parquet", "tables").write_table(table, file)
+
+
+def _write_csv(columns: Columns, file: TextIO) -> None:
+    """Write CSV; six digits tell probabilities apart as far as float32 does."""
+    texts = [[f"{one:.6f}" for one in column] if column.dtype.kind == "f" else column for column in columns.values()]
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*texts, strict=True))
+    file.flush()

@@ -1,0 +1,243 @@
+"""Own data: a dataset from tables, each a file or in memory."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from hypergnn.construct import from_table
+from hypergnn.datasets.columns import IdColumn, Opened, as_text, blaming, listed, open_table
+from hypergnn.datasets.dataset import Dataset
+from hypergnn.datasets.splits import stratified_split
+from hypergnn.graph import Graph
+from hypergnn.hypergraph import Hypergraph
+from hypergnn.tabular import as_numbers, encode
+
+Ids = npt.NDArray[np.int64]
+_MOSTLY_ZERO = 0.1
+_PARTS = ("train", "val", "test")
+
+
+def from_tables(
+    *,
+    incidences: Any,
+    features: Any = None,
+    labels: Any = None,
+    links: Any = None,
+    vertex: str | None = None,
+    hyperedge: str | None = None,
+    weight: str | None = None,
+    label: str | None = None,
+    split: str | None = None,
+    seed: int | None = None,
+    val: float = 0.2,
+    test: float = 0.2,
+    name: str | None = None,
+) -> Dataset:
+    """Make a dataset of one's own tables: each a ``.csv`` or ``.parquet`` file, or a table in memory.
+
+    Vertices stand in the order of the features, or without features in the order in which incidences, labels and links
+    name them first. Ids are text or whole numbers and compared as text, so that 7 in one file is "7" in another; they
+    become the names of vertices and hyperedges. Columns that nothing below speaks of are not looked at.
+
+    Args:
+        incidences: A row for each membership: a vertex and a hyperedge. Vertices without a row are isolated.
+        features: A row for each vertex: its id, and columns of numbers. If omitted, the features of a vertex are its
+            memberships, a 1 for each hyperedge that it is in.
+        labels: A row for a vertex: its id, its class, and perhaps its part of the split. Vertices without a row or
+            with an empty class are unlabelled. If omitted, all are, and there is no split.
+        links: A row for each pairwise link, in the columns ``source`` and ``target``, or else the first two. The
+            models ``gcn`` and ``gat`` need them.
+        vertex: The column of vertex ids in the first three tables; ``"vertex"`` if omitted, or else the first one.
+        hyperedge: The column of hyperedge ids; ``"hyperedge"`` if omitted, or else the first after the vertices.
+        weight: The column of incidences with the weight of the row's hyperedge; ``"weight"`` if omitted, or else none.
+        label: The column of classes; ``"label"`` if omitted, or else the first that is left.
+        split: The column of labels that says ``train``, ``val``, ``test`` or nothing; ``"split"`` if omitted, or else
+            none: then :func:`stratified_split` draws a split.
+        seed: Which split to draw; 0 if omitted.
+        val: Share of each class to validate on, if the split is drawn.
+        test: Share of each class to test on, if the split is drawn.
+        name: What to call the dataset; that of the file of incidences if omitted.
+
+    Raises:
+        TypeError: If something is no table, or features are not numbers.
+        ValueError: If a table lacks a column or a value, names vertices that the features lack or one vertex twice, or
+            classes are too small for a split.
+
+    Example:
+        >>> baskets = {"item": ["tea", "milk", "tea", "cake"], "basket": ["b7", "b7", "b2", "b2"]}
+        >>> prices = {"item": ["cake", "milk", "tea", "jam"], "price": [3.5, 1.0, 2.0, 4.0]}
+        >>> data = from_tables(incidences=baskets, features=prices, name="shop")
+        >>> data
+        Dataset('shop': 4 vertices, 2 hyperedges, 1 features, 0 classes, split 0/0/0)
+        >>> data.hypergraph.vertex_names.tolist()
+        ['cake', 'milk', 'tea', 'jam']
+    """
+    roles: dict[str, dict[str, str | None]] = {
+        "incidences": {"vertex": vertex, "hyperedge": hyperedge, "weight": weight},
+        "features": {"vertex": vertex},
+        "labels": {"vertex": vertex, "split": split, "label": label},
+        "links": {"source": None, "target": None},
+    }
+    given = {"incidences": incidences, "features": features, "labels": labels, "links": links}
+    tables = {what: open_table(what, table, roles[what]) for what, table in given.items() if table is not None}
+    if labels is None and (label, split, seed) != (None, None, None):
+        raise ValueError("label, split and seed must be omitted where labels are: they have no effect.")
+    names, place = _vertices(tables)
+    H = _hypergraph(tables["incidences"], names, place)
+    x, feature_names = _features(tables["features"]) if "features" in tables else _memberships(H)
+    y, class_names, parts = _labels(tables.get("labels"), place, seed, (val, test))
+    files = [Path(table).name for table in given.values() if isinstance(table, (str, os.PathLike))]
+    return Dataset(
+        name=name or (Path(incidences).stem if isinstance(incidences, (str, os.PathLike)) else "tables"),
+        x=x,
+        y=y,
+        class_names=class_names,
+        graph=_graph(tables["links"], place) if "links" in tables else None,
+        hypergraph=H,
+        **dict(zip(_PARTS, parts, strict=True)),
+        source=", ".join(files) or "tables in memory",
+        feature_names=feature_names,
+    )
+
+
+def _vertices(tables: dict[str, Opened]) -> tuple[npt.NDArray[Any], dict[str, int]]:
+    """The ids in order, and the place of each; with features, others may not name vertices that these lack."""
+    columns = {what: list(table.ids.values()) for what, table in tables.items()}
+    leading = columns.pop("features", None)
+    if leading is None:
+        named = dict.fromkeys(one for several in columns.values() for column in several for one in column.ids)
+        place = {one: number for number, one in enumerate(named)}
+    else:
+        place = {leading[0].ids[code]: number for number, code in enumerate(leading[0].codes.tolist())}
+        for what, several in columns.items():
+            unknown = [one for column in several for one in column.ids if one not in place]
+            if unknown:
+                raise ValueError(
+                    f"{what} must name only vertices that have features; {len(unknown)} ids have none: "
+                    f"{listed(unknown)}. Add their rows to features, or compare the spelling with "
+                    f"{listed(list(place)[:2])}."
+                )
+    if not place:
+        raise ValueError("the tables must name at least one vertex; they have no rows.")
+    return np.array(list(place), dtype=object), place
+
+
+def _numbers(column: IdColumn, place: dict[str, int]) -> Ids:
+    """The vertex of each row."""
+    return np.array([place[one] for one in column.ids], dtype=np.int64)[column.codes]
+
+
+def _hypergraph(opened: Opened, names: npt.NDArray[Any], place: dict[str, int]) -> Hypergraph:
+    vertex, hyperedge, weight = (opened.roles[role] for role in ("vertex", "hyperedge", "weight"))
+    columns = {vertex: _numbers(opened.ids["vertex"], place), hyperedge: opened.column("hyperedge")}
+    if len(columns) < 2:
+        raise ValueError(f"incidences: vertices and hyperedges must be in two columns; both are in {vertex!r}.")
+    if weight is not None:
+        columns[weight] = opened.column("weight")
+    with blaming("incidences"):
+        H = from_table(columns, vertex=vertex, hyperedge=hyperedge, weight=weight, vertices=np.arange(names.size))
+        hyperedge_names = np.array(as_text(np.asarray(H.hyperedge_names), hyperedge), dtype=object)
+    return replace(H, vertex_names=names, hyperedge_names=hyperedge_names)
+
+
+def _graph(opened: Opened, place: dict[str, int]) -> Graph:
+    source, target = (_numbers(opened.ids[role], place) for role in ("source", "target"))
+    return Graph.from_links(source, target, len(place))
+
+
+def _memberships(H: Hypergraph) -> tuple[Any, tuple[str, ...]]:
+    return sparse.csr_array(H.to_scipy(), dtype=np.float32), tuple(np.asarray(H.hyperedge_names))
+
+
+def _features(opened: Opened) -> tuple[Any, tuple[str, ...]]:
+    """The columns but that of the ids as a matrix, sparse if most of it is zero."""
+    columns = {name: column for name, column in opened.table.columns.items() if name != opened.roles["vertex"]}
+    if not columns:
+        raise ValueError("features must have a column of numbers beside the ids; it has none. Omit the table instead.")
+    x = np.empty((opened.table.n_rows, len(columns)), dtype=np.float32)
+    for place, (name, column) in enumerate(columns.items()):
+        values = as_numbers(column)
+        if values is None:
+            raise TypeError(
+                f"features: column {name!r} must hold numbers. Drop it, encode it, or make hyperedges of what rows "
+                "have in common with construct.from_attributes."
+            )
+        with np.errstate(over="ignore"):
+            x[:, place] = values
+        if not (finite := np.isfinite(x[:, place])).all():
+            row = int(finite.argmin())
+            vertex = opened.ids["vertex"].ids[opened.ids["vertex"].codes[row]]
+            raise ValueError(
+                f"features: column {name!r} must hold a finite number in each row; row {row}, vertex {vertex!r}, has "
+                f"{'none' if np.isnan(values[row]) else values[row]}. Fill in or drop what is missing."
+            )
+    is_sparse = np.count_nonzero(x) < _MOSTLY_ZERO * x.size
+    return sparse.csr_array(x) if is_sparse else x, tuple(map(str, columns))
+
+
+def _labels(
+    opened: Opened | None, place: dict[str, int], seed: int | None, shares: tuple[float, float]
+) -> tuple[Ids, tuple[str, ...], tuple[Ids, Ids, Ids]]:
+    """Class of each vertex, names of the classes, and the split."""
+    y = np.full(len(place), -1, dtype=np.int64)
+    if opened is None:
+        none = np.empty(0, dtype=np.int64)
+        return y, (), (none, none, none)
+    vertices = _numbers(opened.ids["vertex"], place)
+    with blaming("labels"):
+        classes, y[vertices] = _classes(opened.column("label"), opened.roles["label"])
+        if len(classes) < 2:
+            raise ValueError(f"column {opened.roles['label']!r} must hold at least two classes; got {listed(classes)}.")
+        if opened.roles["split"] is None:
+            return y, classes, _drawn(y, classes, 0 if seed is None else seed, shares)
+        if seed is not None:
+            raise ValueError(f"seed must be omitted: column {opened.roles['split']!r} says what the split is.")
+        return y, classes, _given(opened, vertices, y)
+
+
+def _classes(column: Any, name: Any) -> tuple[tuple[str, ...], Ids]:
+    """Names of the classes, sorted, as numbers if all are numbers; and the class of each row, -1 where it is empty."""
+    codes, values, _ = encode(column)
+    texts = [text.strip() for text in as_text(values, name)]
+    by_number = all(text.removeprefix("-").isdecimal() for text in texts if text)
+    classes = sorted(set(texts) - {""}, key=(lambda text: (int(text), text)) if by_number else None)
+    place = {text: number for number, text in enumerate(classes)} | {"": -1}
+    return tuple(classes), np.array([*(place[text] for text in texts), -1])[codes]
+
+
+def _drawn(y: Ids, classes: tuple[str, ...], seed: int, shares: tuple[float, float]) -> tuple[Ids, Ids, Ids]:
+    counts = np.bincount(y[y >= 0], minlength=len(classes))
+    if (rare := np.flatnonzero(counts < 3)).size:
+        raise ValueError(
+            f"each class must have at least 3 labelled vertices to draw a split; {classes[rare[0]]!r} has "
+            f"{counts[rare[0]]}, and {rare.size} classes in all have too few. Merge rare classes, leave their labels "
+            "empty, or give a column 'split'."
+        )
+    return stratified_split(y, seed, val=shares[0], test=shares[1])
+
+
+def _given(opened: Opened, vertices: Ids, y: Ids) -> tuple[Ids, Ids, Ids]:
+    codes, values, _ = encode(opened.column("split"))
+    texts = [text.strip() for text in as_text(values, opened.roles["split"])]
+    if odd := [text for text in texts if text not in (*_PARTS, "")]:
+        raise ValueError(f"column {opened.roles['split']!r} must say train, val, test or nothing; got {listed(odd)}.")
+    part_of = np.array([*((*_PARTS, "").index(text) for text in texts), 3])[codes]
+    lost = np.flatnonzero((part_of < 3) & (y[vertices] < 0))
+    if lost.size:
+        vertex = opened.ids["vertex"].ids[opened.ids["vertex"].codes[lost[0]]]
+        raise ValueError(
+            f"each vertex of the split must have a label; {vertex!r}, for {_PARTS[part_of[lost[0]]]}, has none."
+        )
+    train, val, test = (np.sort(vertices[part_of == number]) for number in range(3))
+    if empty := [name for name, part in zip(_PARTS, (train, val, test), strict=True) if not part.size]:
+        raise ValueError(
+            f"column {opened.roles['split']!r} must name vertices for train, val and test; {empty[0]} has none."
+        )
+    return train, val, test
