@@ -58,9 +58,9 @@ class Config:
     depth: int = 2
     """Number of layers."""
     skip: bool = False
-    """Whether the first layer has a skip connection, and with more than two layers all but the last."""
+    """Whether all layers but the last have a skip connection: with two layers, the first."""
     dropout: float = 0.6
-    """Dropout of the input of each layer."""
+    """Dropout of the input of each layer. How the paper's words on dropout are read: ``docs/paper_map.md``."""
     attention_dropout: float = 0.6
     """Dropout of the learned transition and of the features it propagates; without effect where nothing is learned."""
     feature_scaling: Literal["row", "none"] = "row"
@@ -70,8 +70,8 @@ class Config:
     """The factor λ of the L2 penalty."""
     patience: int = 100
     """Epochs without a new lowest validation loss after which a trial ends."""
-    max_epochs: int = 1000
-    """Epochs after which a trial ends in any case."""
+    max_epochs: int = 10_000
+    """Epochs after which a trial ends in any case; the paper's networks run out of patience long before."""
 
     def __post_init__(self) -> None:
         """Refuse settings that cannot be."""
