@@ -11,7 +11,7 @@ import torch
 
 import hypergnn as hg
 from hypergnn.models import KINDS, Config, Network, paper_config
-from hypergnn.training import fit
+from hypergnn.training import fit, ledger
 from hypergnn.training.engine import Task, train
 
 SMALL = Config(hidden=4, heads=2, patience=6, max_epochs=16)
@@ -165,6 +165,13 @@ def test_trials_together_cost_less_than_one_after_another():
             assert len(way()) == 32
             times.append(time.perf_counter() - start)
     assert np.median(seconds[together]) <= 0.7 * np.median(seconds[one_after_another])
+
+
+def test_a_trial_that_diverges_is_recorded_with_its_best_epoch(data, tmp_path):
+    run = fit(data, replace(SMALL, learning_rate=1e30), trials=1, out=tmp_path, curves=True)
+    assert run.records[0]["epochs"] < SMALL.max_epochs
+    assert np.isfinite(run.records[0]["val_loss"])
+    assert None in ledger.read(tmp_path).curves(0)["val_loss"]
 
 
 def test_an_error_in_training_reaches_the_caller(data):

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
+from math import isfinite
 from statistics import mean, stdev
 from typing import Any
 
@@ -171,7 +172,7 @@ class _Session:
         if self.ledger is not None:
             if record["val_loss"] < lowest:
                 self._save_model(trial)
-            self.ledger.append(record, curves=trial.curves if self.keeps_curves else None)
+            self.ledger.append(record, curves=_finite_curves(trial) if self.keeps_curves else None)
         self.records[trial.seed] = record
         self.tell()
 
@@ -193,6 +194,11 @@ class _Session:
             "val_loss": trial.loss["val"],
         }
         save(network, self.ledger.folder / MODEL_FILE, class_names=self.data.class_names, about=about)
+
+
+def _finite_curves(trial: Trial) -> dict[str, list[float | None]]:
+    """The curves with ``None`` where a loss has grown beyond all numbers, which JSON cannot hold."""
+    return {name: [loss if isfinite(loss) else None for loss in curve] for name, curve in trial.curves.items()}
 
 
 def as_record(trial: Trial) -> dict[str, Any]:
