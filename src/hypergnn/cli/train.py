@@ -121,7 +121,7 @@ def _fit(data: Dataset, config: Config, out: Path, arguments: argparse.Namespace
 
 
 def _as_json(data: Dataset, config: Config, out: Path, outcome: Outcome) -> dict[str, Any]:
-    from hypergnn.training.fit import describe
+    from hypergnn.training.description import describe
 
     several = len(outcome.records) > 1
     centre, spread = outcome.test_accuracy() if outcome.records else (None, None)

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import queue
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from math import isfinite
 from statistics import mean, stdev
 from typing import Any
 
-import numpy as np
 import torch
 
 from hypergnn.checks import check_size
 from hypergnn.datasets import Dataset
 from hypergnn.models import KINDS, Config, Network, paper_config
 from hypergnn.saving import save
+from hypergnn.training.description import describe
 from hypergnn.training.engine import Task, Trial, train
 from hypergnn.training.ledger import Ledger
 
@@ -126,25 +125,6 @@ def fit(
         )
     records = [session.records[seed] for seed in sorted(session.records) if seed < trials]
     return Outcome(records, interrupted)
-
-
-def describe(data: Dataset, config: Config) -> dict[str, Any]:
-    """All that decides the outcome of a run, as it stands in its folder: changing any of it is another run."""
-    split = {"train": data.train, "val": data.val, "test": data.test}
-    return {
-        "data": {
-            "name": data.name,
-            "vertices": data.hypergraph.n_vertices,
-            "hyperedges": data.hypergraph.n_hyperedges,
-            "incidences": data.hypergraph.n_incidences,
-            "links": None if data.graph is None else data.graph.n_links,
-            "features": data.n_features,
-            "classes": list(data.class_names),
-            "split": {name: _digest(ids) for name, ids in split.items()},
-            "content": _content(data),
-        },
-        "config": asdict(config),
-    }
 
 
 class _Session:
@@ -329,19 +309,3 @@ def _check_split(data: Dataset) -> None:
     for name in ("train", "val", "test"):
         if not getattr(data, name).size:
             raise ValueError(f"{data.name} must have vertices to train, validate and test on; {name} has none.")
-
-
-def _content(data: Dataset) -> str:
-    """A digest of features, labels and structure: where any of them differs, so does this."""
-    x, H, graph = data.x, data.hypergraph, data.graph
-    matrix = [x] if isinstance(x, np.ndarray) else [x.data, x.indices, x.indptr]
-    links = [] if graph is None else [graph.source, graph.target]
-    digest = hashlib.sha256()
-    for part in (*matrix, data.y, H.vertex, H.hyperedge, H.weight, *links):
-        array = np.ascontiguousarray(part)
-        digest.update(array.astype("<i8" if array.dtype.kind == "i" else "<f4").tobytes())
-    return digest.hexdigest()[:16]
-
-
-def _digest(ids: Any) -> str:
-    return f"{len(ids)} vertices, {hashlib.sha256(ids.astype('<i8').tobytes()).hexdigest()[:16]}"

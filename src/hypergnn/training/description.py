@@ -1,0 +1,47 @@
+"""What a run is of: the data and the settings, in a form that can be compared with those of another run."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from hypergnn.datasets import Dataset
+from hypergnn.models import Config
+
+
+def describe(data: Dataset, config: Config) -> dict[str, Any]:
+    """All that decides the outcome of a run, as it stands in its folder: changing any of it is another run."""
+    split = {"train": data.train, "val": data.val, "test": data.test}
+    return {
+        "data": {
+            "name": data.name,
+            "vertices": data.hypergraph.n_vertices,
+            "hyperedges": data.hypergraph.n_hyperedges,
+            "incidences": data.hypergraph.n_incidences,
+            "links": None if data.graph is None else data.graph.n_links,
+            "features": data.n_features,
+            "classes": list(data.class_names),
+            "split": {name: _digest(ids) for name, ids in split.items()},
+            "content": _content(data),
+        },
+        "config": asdict(config),
+    }
+
+
+def _content(data: Dataset) -> str:
+    """A digest of features, labels and structure: where any of them differs, so does this."""
+    x, H, graph = data.x, data.hypergraph, data.graph
+    matrix = [x] if isinstance(x, np.ndarray) else [x.data, x.indices, x.indptr]
+    links = [] if graph is None else [graph.source, graph.target]
+    digest = hashlib.sha256()
+    for part in (*matrix, data.y, H.vertex, H.hyperedge, H.weight, *links):
+        array = np.ascontiguousarray(part)
+        digest.update(array.astype("<i8" if array.dtype.kind == "i" else "<f4").tobytes())
+    return digest.hexdigest()[:16]
+
+
+def _digest(ids: Any) -> str:
+    return f"{len(ids)} vertices, {hashlib.sha256(ids.astype('<i8').tobytes()).hexdigest()[:16]}"
