@@ -3,6 +3,7 @@ import io
 import zipfile
 from email.message import Message
 from http.client import IncompleteRead
+from pathlib import Path
 
 import pytest
 
@@ -193,6 +194,24 @@ def test_failure_says_what_was_tried_and_what_to_do(world):
         "What you can do: put toy/a.txt, toy/b.txt into a folder and name it in HYPERGNN_DATA, data_dir= or "
         "--data-dir; or run `hypergnn data fetch toy` where there is a network and bring the cache folder over.",
     ]
+
+
+@pytest.mark.parametrize("question", ["is_dir", "is_file", "read_bytes"])
+def test_folder_that_cannot_be_read_is_an_answer(world, monkeypatch, question):
+    world.put(world.cache)
+    world.put(world.folder)
+    ask = getattr(Path, question)
+
+    def refuse(path):
+        if path.is_relative_to(world.folder):
+            raise PermissionError(13, "Permission denied", str(path))
+        return ask(path)
+
+    monkeypatch.setattr(Path, question, refuse)
+    assert sources.fetch("toy", data_dir=world.folder).source == "the cache"
+    monkeypatch.setenv("HYPERGNN_CACHE", str(world.folder / "cache"))
+    with pytest.raises(DataNotFoundError, match=r"data_dir: .* cannot be read \(Permission denied\)"):
+        sources.fetch("toy", data_dir=world.folder)
 
 
 def test_cache_that_cannot_be_written_is_an_answer(world):

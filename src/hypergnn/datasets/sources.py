@@ -113,20 +113,24 @@ def _ask(name: str, label: str, read: Reader) -> tuple[Fetched | None, list[str]
 
 
 def _read_folder(folder: Path, bundle: Bundle) -> Content:
-    if not folder.is_dir():
+    try:
+        is_folder = folder.is_dir()
+    except OSError as error:
+        raise SourceError(f"{folder} cannot be read ({error.strerror})") from error
+    if not is_folder:
         raise SourceError(f"{folder} is not a folder")
     return {file.name: _read_checked(folder, file) for file in bundle.files}
 
 
 def _read_checked(folder: Path, file: DataFile) -> bytes:
     """The content of a file that stands in its sub-folder or directly in ``folder``."""
-    place = next((place for place in (folder / file.path, folder / file.name) if place.is_file()), None)
-    if place is None:
-        raise SourceError(f"{file.path} is missing")
     try:
-        content = place.read_bytes()
+        place = next((place for place in (folder / file.path, folder / file.name) if place.is_file()), None)
+        content = None if place is None else place.read_bytes()
     except OSError as error:
         raise SourceError(f"{file.path} cannot be read ({error.strerror})") from error
+    if content is None:
+        raise SourceError(f"{file.path} is missing")
     if (found := hashlib.sha256(content).hexdigest()) != file.sha256:
         _log.warning("%s is not used: its sha256 is %s, expected %s.", place, found, file.sha256)
         raise SourceError(f"{file.path} has sha256 {found}, expected {file.sha256}")
