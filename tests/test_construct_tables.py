@@ -103,6 +103,17 @@ def test_ids_of_any_kind_are_kept_in_their_order(kind):
 
 
 @KINDS
+def test_ids_that_count_from_zero_stay_numbers(kind):
+    H = from_table(kind({"v": [2, 0, 1], "e": [1, 1, 0], "w": [3.0, 3.0, 2.0]}), vertex="v", hyperedge="e", weight="w")
+    assert H.equals(hg.Hypergraph.from_incidence([2, 0, 1], [1, 1, 0], 3, 2, [2.0, 3.0]))
+    H = from_table(kind({"v": [2, 0, 3], "e": [1, 1, 0]}), vertex="v", hyperedge="e", vertices=range(4))
+    assert H.equals(hg.Hypergraph.from_incidence([2, 0, 3], [1, 1, 0], 4, 2))
+    H = from_table(kind({"v": [2, 0, 1], "e": [1, 1, 2]}), vertex="v", hyperedge="e", vertices=[1, 2, 0])
+    assert (H.vertex_names.tolist(), H.hyperedge_names.tolist()) == ([1, 2, 0], [1, 2])
+    assert H.vertex.tolist() == [0, 1, 2]
+
+
+@KINDS
 def test_vertices_may_be_known_beforehand(kind):
     H = from_table(kind(SALES), vertex="item", hyperedge="basket", vertices=["milk", "jam", "tea"])
     assert H.to_scipy().toarray().tolist() == [[1, 0], [0, 0], [1, 1]]
@@ -123,7 +134,8 @@ def test_a_table_says_what_its_hypergraph_says(pairs):
     table = {"v": [v for v, _ in rows], "e": [e for _, e in rows]}
     for kind in (dict, pd.DataFrame, pl.DataFrame, pa.table):
         H = from_table(kind(table), vertex="v", hyperedge="e", duplicates="error")
-        back = zip(H.vertex_names[H.vertex.numpy()], H.hyperedge_names[H.hyperedge.numpy()], strict=True)
+        e = np.arange(H.n_hyperedges) if H.hyperedge_names is None else H.hyperedge_names
+        back = zip(H.vertex_names[H.vertex.numpy()], e[H.hyperedge.numpy()], strict=True)
         assert set(back) == pairs
 
 

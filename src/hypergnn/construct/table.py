@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from hypergnn.checks import Names, as_array, as_names, check_choice, show_name
+from hypergnn.checks import Names, are_integers, as_array, as_names, check_choice, show_name
 from hypergnn.hypergraph import Hypergraph
 from hypergnn.tabular import Encoded, encode, read_table
 
@@ -27,7 +27,8 @@ def from_table(
     """Make a hypergraph from a table with one row per incidence, whatever its ids are.
 
     Vertices and hyperedges are numbered in the order in which the table names them first, and keep their ids as
-    names.
+    names. Ids that are exactly the whole numbers 0, 1, 2, …, in whatever order, are taken for numbers, not for names:
+    vertex 2 is row 2 of the features.
 
     Args:
         table: A pandas, polars or pyarrow table, or a dictionary of columns.
@@ -85,6 +86,8 @@ def _ids(column: Any, name: Any) -> tuple[Ids, Names]:
             f"column {name!r} must hold an id in each row; row {codes.argmin()} has none, as have "
             f"{(codes < 0).sum()} in all. Drop those rows or name what they mean."
         )
+    if are_integers(ids) and np.array_equal(np.sort(ids), np.arange(ids.size)):
+        return ids.astype(np.int64)[codes], np.arange(ids.size)
     return codes, ids
 
 

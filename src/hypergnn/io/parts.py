@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hypergnn.checks import Names
+from hypergnn.checks import Names, are_integers
 from hypergnn.hypergraph import Hypergraph
 from hypergnn.io.losses import READING, refuse
 
@@ -111,11 +111,6 @@ def number(names: Iterable[Hashable]) -> tuple[Names | None, dict[Hashable, int]
         return np.array(listed), {name: position for position, name in enumerate(listed)}
     array: npt.NDArray[Any] = np.fromiter(listed, dtype=object, count=len(listed))
     return array, {name: position for position, name in enumerate(listed)}
-
-
-def are_integers(names: Iterable[object]) -> bool:
-    """Whether all ``names`` are whole numbers."""
-    return all(isinstance(name, (int, np.integer)) and not isinstance(name, bool) for name in names)
 
 
 def _losses(parts: Parts, directed: bool, is_complex: bool) -> dict[str, str]:

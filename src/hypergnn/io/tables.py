@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from hypergnn.checks import Names, check_choice
+from hypergnn.checks import Names, are_integers, check_choice
 from hypergnn.extras import import_extra
 from hypergnn.files import replacing
 from hypergnn.hypergraph import Hypergraph
 from hypergnn.incidence import Ids
 from hypergnn.io.losses import check_holds, check_ignore, refuse
-from hypergnn.io.parts import are_integers, labels, number
+from hypergnn.io.parts import labels, number
 
 if TYPE_CHECKING:
     import pyarrow
