@@ -8,7 +8,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_wine
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
@@ -122,6 +122,7 @@ def test_vertices_may_be_known_beforehand(kind):
         from_table(kind(SALES), vertex="item", hyperedge="basket", vertices=["milk", "jam"])
 
 
+@settings(deadline=None)
 # pandas takes a NUL for the end of a string and confuses halves of surrogate pairs.
 @given(
     st.sets(
@@ -183,6 +184,21 @@ def test_words_are_hyperedges(kind):
     H = from_text(kind(TEXTS))
     assert hyperedges(H) == {"cat": [0, 2], "dog": [0, 1]}
     assert H.n_vertices == 5
+
+
+def test_a_table_is_not_taken_for_documents():
+    for table in (pd.DataFrame, pl.DataFrame, pl.LazyFrame, pa.table, pa.RecordBatch.from_pydict):
+        with pytest.raises(ValueError, match=r"documents must be one column, e.g. table\['text'\]; got a "):
+            from_text(table({"text": TEXTS, "title": TEXTS}))
+
+
+def test_a_table_of_a_subclass_is_a_table_of_its_library():
+    class Frame(pd.DataFrame):
+        @property
+        def _constructor(self):
+            return Frame
+
+    assert from_attributes(Frame(ANIMALS, index=list("wxyz"))).vertex_names.tolist() == list("wxyz")
 
 
 def test_options_choose_the_words():
