@@ -121,7 +121,7 @@ def as_numbers(column: Any) -> npt.NDArray[np.float64] | None:
     return np.append(encoded.values.astype(np.float64), np.nan)[encoded.codes]
 
 
-def as_matrix(X: Any, *, name: str = "X") -> Any:
+def as_matrix(X: Any, *, name: str = "X", may_be_empty: bool = False) -> Any:
     """Return features as a floating-point array ``(N, F)``, or CSR if they are sparse; raise unless all are finite."""
     if isinstance(X, Tensor):
         X = _from_torch(X)
@@ -131,8 +131,9 @@ def as_matrix(X: Any, *, name: str = "X") -> Any:
         matrix = np.column_stack([column.to_numpy() for column in X.columns])
     else:
         matrix = X if sparse.issparse(X) else np.asarray(X)
-    if matrix.ndim != 2 or 0 in matrix.shape:
-        raise ValueError(f"{name} must have shape (points, features), at least one of each; got {matrix.shape}.")
+    if matrix.ndim != 2 or (0 in matrix.shape and not may_be_empty):
+        most = "" if may_be_empty else ", at least one of each"
+        raise ValueError(f"{name} must have shape (points, features){most}; got {matrix.shape}.")
     if matrix.dtype.kind == "O":
         matrix = _object_as_float(matrix, name)
     if matrix.dtype.kind not in "biuf":
