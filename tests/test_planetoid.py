@@ -1,4 +1,5 @@
 import builtins
+import io
 import os
 import pickle
 import subprocess
@@ -6,6 +7,8 @@ import subprocess
 import numpy as np
 import pytest
 import real_data
+from scipy import sparse
+from scipy.io import savemat
 
 from hypergnn.datasets import DataError, linqs, newsgroups, planetoid
 
@@ -120,6 +123,28 @@ def test_broken_linqs_content_is_named(file, content, message):
 def test_broken_linqs_links_are_named(content):
     with pytest.raises(DataError, match=r"cora\.cites"):
         linqs._read_cites(content, np.array([31336, 35]))
+
+
+def matlab(**changes):
+    parts = {
+        "documents": sparse.csc_matrix(np.eye(3)),
+        "newsgroups": np.array([[1, 2, 1]]),
+        "wordlist": np.array([["aids", "baseball", "bible"]], dtype=object),
+        "groupnames": np.array([["comp.*", "rec.*"]], dtype=object),
+    }
+    file = io.BytesIO()
+    savemat(file, parts | changes)
+    return file.getvalue()
+
+
+def test_matlab_file_whose_matrix_points_outside_is_named():
+    assert newsgroups.parse("toy.mat", matlab()).x.toarray().tolist() == np.eye(3).tolist()
+    good, bad = (np.array(pointers, dtype="<i4").tobytes() for pointers in ([0, 1, 2, 3], [0, 10**9, 5, 3]))
+    assert matlab().count(good) == 1
+    with pytest.raises(DataError, match=r"toy\.mat must hold documents"):
+        newsgroups.parse("toy.mat", matlab().replace(good, bad))
+    with pytest.raises(DataError, match=r"toy\.mat must hold documents"):
+        newsgroups.parse("toy.mat", matlab(documents=np.eye(3)))
 
 
 def test_broken_matlab_file_is_named():

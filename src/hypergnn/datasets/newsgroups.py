@@ -35,13 +35,14 @@ def parse(file: str, content: bytes) -> Postings:
         raise DataError(f"{file} is truncated or corrupt: it is not a complete MATLAB file ({error}).") from error
     try:
         words, groups = _names(parts["wordlist"]), _names(parts["groupnames"])
+        parts["documents"].check_format(full_check=True)  # SciPy trusts the file, and would read beyond its memory
         x = sparse.csr_array(parts["documents"].T, dtype=np.float32)
         y = parts["newsgroups"].ravel().astype(np.int64) - 1  # the file counts groups from 1
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         raise DataError(f"{file} must hold documents, newsgroups, wordlist and groupnames ({error}).") from error
+    x.sum_duplicates()
     if x.shape != (y.size, len(words)) or not (x.data == 1).all() or y.min() < 0 or y.max() >= len(groups):
         raise DataError(f"{file} must hold zeros and ones, one row per word, one column per posting and its group.")
-    x.sort_indices()
     return Postings(x, y, words, groups)
 
 
