@@ -10,7 +10,7 @@ import real_data
 from scipy import sparse
 from scipy.io import savemat
 
-from hypergnn.datasets import DataError, linqs, newsgroups, planetoid
+from hypergnn.datasets import DataError, download, linqs, newsgroups, planetoid, sources
 
 PARTS = ("y", "tx", "ty", "allx", "ally", "graph", "test.index")
 
@@ -145,6 +145,28 @@ def test_matlab_file_whose_matrix_points_outside_is_named():
         newsgroups.parse("toy.mat", matlab().replace(good, bad))
     with pytest.raises(DataError, match=r"toy\.mat must hold documents"):
         newsgroups.parse("toy.mat", matlab(documents=np.eye(3)))
+
+
+def test_newsgroups_in_other_bytes_are_the_same_data(tmp_path, monkeypatch):
+    monkeypatch.setattr(download, "from_url", real_data.no_url)
+    monkeypatch.setenv("HYPERGNN_CACHE", str(tmp_path / "cache"))
+    x, y, words, groups = newsgroups.parse("toy.mat", real_data.files("20news")["20news_w100.mat"])
+    names = {"wordlist": np.array([words], dtype=object), "groupnames": np.array([groups], dtype=object)}
+    for labels, is_same in [(y + 1, True), (np.roll(y, 1) + 1, False)]:
+        file = matlab(documents=sparse.csc_matrix(x.T.astype(np.float64)), newsgroups=labels[None], **names)
+        (tmp_path / "20news_w100.mat").write_bytes(file)
+        assert (sources.find_local("20news", data_dir=tmp_path) == "data_dir") == is_same
+
+
+def test_file_that_crashes_its_reader_is_refused(monkeypatch):
+    assert newsgroups.digest_apart(matlab()) == newsgroups.digest(newsgroups.parse("toy.mat", matlab()))
+    assert newsgroups.digest_apart(matlab()[:-20]) is None
+    assert newsgroups.digest_apart(b"<html>not found</html>" * 99) is None
+    monkeypatch.setattr(newsgroups, "_READER", "import os; os.abort()")
+    assert newsgroups.digest_apart(matlab()) is None
+    monkeypatch.setattr(newsgroups, "_READER", "import time; time.sleep(60)")
+    monkeypatch.setattr(newsgroups, "_PATIENCE", 0.1)
+    assert newsgroups.digest_apart(matlab()) is None
 
 
 def test_broken_matlab_file_is_named():

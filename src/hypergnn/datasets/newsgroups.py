@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
+import json
+import subprocess
+import sys
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +14,13 @@ import numpy.typing as npt
 from scipy import sparse
 
 from hypergnn.datasets.errors import DataError
+
+_READER = (
+    "import sys; from hypergnn.datasets.newsgroups import digest, parse; "
+    "print(digest(parse('the file', sys.stdin.buffer.read())))"
+)
+_PATIENCE = 120
+"""Seconds that a file may take which nobody vouches for."""
 
 
 class Postings(NamedTuple):
@@ -44,6 +55,30 @@ def parse(file: str, content: bytes) -> Postings:
     if x.shape != (y.size, len(words)) or not (x.data == 1).all() or y.min() < 0 or y.max() >= len(groups):
         raise DataError(f"{file} must hold zeros and ones, one row per word, one column per posting and its group.")
     return Postings(x, y, words, groups)
+
+
+def digest(postings: Postings) -> str:
+    """Checksum of what the postings are, whatever file they were in."""
+    x, y, words, groups = postings
+    names = json.dumps([x.shape, words, groups]).encode()
+    numbers = b"".join(part.astype("<i8").tobytes() for part in (x.indptr, x.indices, y))
+    return hashlib.sha256(names + numbers).hexdigest()
+
+
+def digest_apart(content: bytes) -> str | None:
+    """The :func:`digest` of a file that nobody vouches for, ``None`` if it has none.
+
+    It is read in a process of its own, because broken bytes can crash SciPy's reader, and whoever called it as well.
+    """
+    if content[:6] != b"MATLAB" or content[126:128] not in (b"IM", b"MI"):
+        return None
+    try:
+        done = subprocess.run(
+            [sys.executable, "-P", "-c", _READER], input=content, capture_output=True, timeout=_PATIENCE, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return None if done.returncode else done.stdout.decode().strip()
 
 
 def _names(cells: Any) -> tuple[str, ...]:
