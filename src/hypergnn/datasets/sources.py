@@ -66,7 +66,7 @@ def fetch(name: str, *, data_dir: str | os.PathLike[str] | None = None, quiet: b
         found, refusals = _ask(name, label, read)
         if found is not None:
             return found
-        answers.append(f"{label}: {'; '.join(refusals) or 'does not carry it'}.")
+        answers.append(f"{label}: {'; '.join(dict.fromkeys(refusals)) or 'does not carry it'}.")
     raise DataNotFoundError(_failure(name, answers))
 
 
@@ -84,11 +84,12 @@ Reader = Callable[[Bundle], Content | None]
 
 
 def _local_sources(data_dir: str | os.PathLike[str] | None) -> Iterator[tuple[str, Reader]]:
-    environment = os.environ.get("HYPERGNN_DATA")
-    if data_dir is not None:
-        yield "data_dir", lambda bundle: _read_folder(Path(data_dir), bundle)
-    elif environment:
-        yield "HYPERGNN_DATA", lambda bundle: _read_folder(Path(environment), bundle)
+    label, chosen = ("HYPERGNN_DATA", os.environ.get("HYPERGNN_DATA")) if data_dir is None else ("data_dir", data_dir)
+    if chosen:
+        folder = Path(os.path.expanduser(chosen))
+        if not os.path.isdir(folder):
+            _log.warning("%s is passed over: %s is not a folder that can be read.", label, folder)
+        yield label, lambda bundle: _read_folder(folder, bundle)
     yield "the cache", lambda bundle: _read_folder(cache_folder(), bundle)
 
 
@@ -162,8 +163,10 @@ def _read_urls(bundle: Bundle, quiet: bool) -> Content | None:
 def _failure(name: str, answers: list[str]) -> str:
     forms = " or ".join(", ".join(file.path for file in bundle.files) for bundle in BUNDLES[name])
     tried = "\n".join(f"- {answer}" for answer in answers)
+    is_unwritten = any(download.NOT_WRITTEN in answer for answer in answers)
+    cache = "name a folder that can be written in HYPERGNN_CACHE; " if is_unwritten else ""
     return (
         f"No source has the files of {name}. Tried:\n{tried}\n"
-        f"What you can do: put {forms} into a folder and name it in HYPERGNN_DATA, data_dir= or --data-dir; "
+        f"What you can do: {cache}put {forms} into a folder and name it in HYPERGNN_DATA, data_dir= or --data-dir; "
         f"or run `hypergnn data fetch {name}` where there is a network and bring the cache folder over."
     )
