@@ -59,6 +59,20 @@ def test_approximate_neighbours_are_nearly_the_exact_ones():
     assert all(centre in edge for centre, edge in enumerate(members(from_knn(copies, k=5, approximate=True))))
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("metric", ["cityblock", "l1"])
+def test_an_approximate_search_knows_the_names_of_the_exact_one(metric):
+    x = np.random.default_rng(0).random((60, 20))
+    exact, approximate = (from_knn(x, k=5, metric=metric, approximate=choice) for choice in (False, True))
+    assert exact.to_scipy().multiply(approximate.to_scipy()).sum() > 0.9 * exact.n_incidences
+
+
+def test_an_approximate_search_says_which_metrics_it_does_not_know():
+    x = np.random.default_rng(0).random((60, 20))
+    with pytest.raises(ValueError, match=r"got 'nan_euclidean'. Give approximate=False for an exact search"):
+        from_knn(x, k=5, metric="nan_euclidean", approximate=True)
+
+
 def test_the_size_decides_on_approximation_and_what_is_missing_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "pynndescent", None)
     x = np.random.default_rng(0).random((60, 20))
