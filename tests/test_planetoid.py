@@ -80,6 +80,23 @@ def test_corrupt_matrix_is_refused(citeseer, array, value):
         planetoid.parse("citeseer", {**citeseer, name: content})
 
 
+@pytest.mark.parametrize("kind", [[b"i4"], {}, None, "i4"])
+def test_kind_of_numbers_must_be_a_word(kind):
+    record = planetoid._Array()
+    record.__setstate__((1, (0,), planetoid._Dtype(kind), False, b""))
+    with pytest.raises(DataError, match="toy must hold an array of numbers"):
+        planetoid._as_array("toy", record)
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 6)])
+def test_labels_must_not_be_empty(monkeypatch, shape):
+    record = planetoid._Array()
+    record.__setstate__((1, shape, planetoid._Dtype(b"i4"), False, b""))
+    monkeypatch.setattr(planetoid, "unpickle", lambda *_: record)
+    with pytest.raises(DataError, match="toy must hold one row per article"):
+        planetoid.read_labels("toy", b"")
+
+
 def test_labels_must_be_one_hot(citeseer):
     name = "ind.citeseer.ty"
     row = np.eye(6, dtype="<i4")[planetoid.read_labels(name, citeseer[name])].tobytes()
