@@ -102,6 +102,11 @@ def test_every_kind_of_tensor_is_read_alike(convert):
         assert constructor(convert(x), 5).equals(constructor(x, 5))
 
 
+def test_points_far_from_the_origin_keep_their_neighbours():
+    x = load_wine().data.round()
+    assert members(from_knn(x + 2.0**27, k=3)) == members(from_knn(x, k=3))
+
+
 def test_sparse_features_may_have_wide_indices():
     x = sparse.csr_array(load_digits().data[:60])
     expected = from_clusters(x, 5)

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from datetime import datetime
 
 import numpy as np
 import pandas as pd
@@ -90,6 +91,18 @@ def test_bad_attributes_are_refused():
         from_attributes(pl.LazyFrame(ANIMALS))
 
 
+def test_values_that_would_be_called_the_same_are_named():
+    with pytest.raises(ValueError, match=r"'b=1' would be the name of 2 hyperedges"):
+        from_attributes({"b": [1, "1", "2"]})
+
+
+@pytest.mark.parametrize("cells", [[[1], [2, 3]], [{"part": 1}, {"part": 2}]], ids=["list", "struct"])
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
+def test_cells_that_hold_several_values_are_refused(kind, cells):
+    with pytest.raises(TypeError, match="column 'cells' must hold one plain value in each row"):
+        from_attributes(kind({"cells": cells}))
+
+
 SALES = {"item": ["tea", "milk", "tea", "tea"], "basket": [7, 7, 2, 7], "worth": [1.5, 1.5, 4.0, 1.5]}
 
 
@@ -162,6 +175,17 @@ def test_bad_rows_are_refused(kind):
 
 
 @KINDS
+def test_dates_are_the_same_vertices_whatever_holds_them(kind):
+    days = [datetime(2024, 1, 2), datetime(2024, 1, 1)]
+    table = kind({"day": days, "e": ["x", "y"]})
+    for known in (sorted(days), pd.DatetimeIndex(sorted(days)), np.array(sorted(days), dtype="datetime64[s]")):
+        H = from_table(table, vertex="day", hyperedge="e", vertices=known)
+        assert H.to_scipy().toarray().tolist() == [[0, 1], [1, 0]]
+    with pytest.raises(ValueError, match=r"1 of the table's are not: .*2024"):
+        from_table(table, vertex="day", hyperedge="e", vertices=days[:1])
+
+
+@KINDS
 def test_a_table_without_rows_needs_vertices(kind):
     empty = kind({"item": [], "basket": []})
     with pytest.raises(ValueError, match=r"at least one row; got none. Give vertices="):
@@ -226,6 +250,10 @@ def test_bad_documents_are_refused():
         from_text(["and the", "of a"])
     with pytest.raises(ValueError, match=r"give no words to make hyperedges of.*min_df"):
         from_text(["cat", "dog", "cow", "hen"])
+    with pytest.raises(ValueError, match=r"max_df corresponds.*give max_df=1\.0"):
+        from_text(["cat", "cat dog", "dog"])
+    with pytest.raises(ValueError, match=r"^The 'min_df' parameter"):
+        from_text(TEXTS, min_df=-1)
     with pytest.raises(ValueError, match="at least one string"):
         from_text([])
     with pytest.raises(TypeError, match="several strings, one per vertex; got one"):

@@ -127,7 +127,8 @@ def are_integers(names: Iterable[object]) -> bool:
 
 def show_name(names: Names, place: Any) -> str:
     """One of the names as an error quotes it."""
-    return repr(names[place : place + 1].tolist()[0])
+    is_date = names.dtype.kind in "mM"  # which tolist() turns into bare numbers
+    return str(names[place]) if is_date else repr(names[place : place + 1].tolist()[0])
 
 
 def as_array(values: Any) -> npt.NDArray[Any]:

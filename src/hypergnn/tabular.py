@@ -81,6 +81,17 @@ def as_column(values: Any, *, name: str) -> Any:
 
 def encode(column: Any) -> Encoded:
     """Return the distinct values of a column of a :class:`Table`, and which of them each row has."""
+    name = getattr(column, "name", None)
+    try:
+        return _encode(column)
+    except (TypeError, NotImplementedError) as error:  # what has no hash has no codes
+        raise TypeError(
+            f"{'a column' if name is None else f'column {name!r}'} must hold one plain value in each row: {error}. "
+            "Give each entry of a list a row of its own, and each part of a struct a column."
+        ) from error
+
+
+def _encode(column: Any) -> Encoded:
     if _library(column) == "polars":
         import_extra("pyarrow", "tables", "reading a polars table")
         column = column.to_arrow()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any, Literal
 
 import numpy as np
@@ -94,16 +95,22 @@ def _ids(column: Any, name: Any) -> tuple[Ids, Names]:
 def _renumber(vertex_of: Ids, ids: Names, vertices: Any) -> tuple[Ids, Names]:
     names = as_array(vertices)
     as_names("vertices", names, names.size)
-    place = {name: number for number, name in enumerate(names.tolist())}
-    number = np.array([place.get(name, -1) for name in ids.tolist()], dtype=np.int64)
+    place = {name: number for number, name in enumerate(_comparable(names))}
+    number = np.array([place.get(name, -1) for name in _comparable(ids)], dtype=np.int64)
     unknown = ids[number < 0]
     if unknown.size:
-        shown = ", ".join(map(repr, unknown[:5].tolist()))
+        shown = ", ".join(show_name(unknown, row) for row in range(min(unknown.size, 5)))
         raise ValueError(
             f"every vertex id must be among vertices=; {unknown.size} of the table's are not: {shown}"
-            f"{', …' if unknown.size > 5 else ''}. Compare spelling and type with {names[:1].tolist()}."
+            f"{', …' if unknown.size > 5 else ''}. Compare spelling and type with {', '.join(map(str, names[:1]))}."
         )
     return number[vertex_of] if vertex_of.size else vertex_of, names
+
+
+def _comparable(names: Names) -> list[Any]:
+    """Names that compare alike whatever library they are from: dates without a time zone become nanoseconds."""
+    is_date = all(isinstance(one, (date, np.datetime64)) and not getattr(one, "tzinfo", None) for one in names)
+    return list((names.astype("datetime64[ns]") if is_date else names).tolist())
 
 
 def _weight_of_each(weights: Encoded, name: Any, hyperedge_of: Ids, hyperedge_names: Names) -> npt.NDArray[np.float64]:
