@@ -9,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.spatial.distance import cdist
@@ -36,6 +36,7 @@ def test_the_nearest_are_those_at_the_least_distance(metric, n_features, convert
     assert H.centroid.tolist() == list(range(40))
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 2), min_size=4, max_size=30), st.integers(1, 3))
 def test_among_equal_points_each_is_in_its_own_hyperedge_once(positions, k):
     x = np.array(positions, dtype=float)[:, None]
@@ -58,6 +59,20 @@ def test_approximate_neighbours_are_nearly_the_exact_ones():
     assert all(centre in edge for centre, edge in enumerate(members(from_knn(copies, k=5, approximate=True))))
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("metric", ["cityblock", "l1"])
+def test_an_approximate_search_knows_the_names_of_the_exact_one(metric):
+    x = np.random.default_rng(0).random((60, 20))
+    exact, approximate = (from_knn(x, k=5, metric=metric, approximate=choice) for choice in (False, True))
+    assert exact.to_scipy().multiply(approximate.to_scipy()).sum() > 0.9 * exact.n_incidences
+
+
+def test_an_approximate_search_says_which_metrics_it_does_not_know():
+    x = np.random.default_rng(0).random((60, 20))
+    with pytest.raises(ValueError, match=r"got 'nan_euclidean'. Give approximate=False for an exact search"):
+        from_knn(x, k=5, metric="nan_euclidean", approximate=True)
+
+
 def test_the_size_decides_on_approximation_and_what_is_missing_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "pynndescent", None)
     x = np.random.default_rng(0).random((60, 20))
@@ -78,6 +93,26 @@ def test_every_kind_of_table_is_read_alike():
     assert from_knn(named, k=3).vertex_names[7] == "wine 7"
     assert from_clusters(named, 3).vertex_names[7] == "wine 7"
     assert from_knn(wine[wine.index % 2 == 1], k=3).vertex_names[1] == 3
+
+
+@pytest.mark.parametrize("convert", [torch.Tensor.to_sparse, torch.Tensor.to_sparse_csr, torch.Tensor.bfloat16])
+def test_every_kind_of_tensor_is_read_alike(convert):
+    x = torch.from_numpy(load_digits().data[:60])  # whole numbers up to 16, which bfloat16 holds
+    for constructor in (from_knn, from_clusters):
+        assert constructor(convert(x), 5).equals(constructor(x, 5))
+
+
+def test_points_far_from_the_origin_keep_their_neighbours():
+    x = load_wine().data.round()
+    assert members(from_knn(x + 2.0**27, k=3)) == members(from_knn(x, k=3))
+
+
+def test_sparse_features_may_have_wide_indices():
+    x = sparse.csr_array(load_digits().data[:60])
+    expected = from_clusters(x, 5)
+    x.indices, x.indptr = x.indices.astype(np.int64), x.indptr.astype(np.int64)
+    assert from_clusters(x, 5).equals(expected)
+    assert x.indices.dtype == np.int64
 
 
 def test_bad_points_are_refused():

@@ -1,5 +1,6 @@
 """Hypergraphs from graphs and from other hypergraphs."""
 
+import networkx
 import numpy as np
 import pytest
 from hypothesis import given
@@ -45,6 +46,12 @@ def test_neighbourhoods_refuse_what_is_no_graph():
         from_neighbourhoods(sparse.csr_array((2, 3)))
     with pytest.raises(TypeError, match="SciPy sparse adjacency matrix; got ndarray"):
         from_neighbourhoods(np.eye(3))
+    with pytest.raises(
+        TypeError, match=r"got Graph. Convert it, e.g. networkx.to_scipy_sparse_array\(graph, weight=None"
+    ):
+        from_neighbourhoods(networkx.path_graph(3))
+    with pytest.raises(ValueError, match=r"links carry no weights. Give \(adjacency != 0\)"):
+        from_neighbourhoods(sparse.csr_array(np.full((2, 2), 0.5)))
     with pytest.raises(ValueError, match="hops must be at least 1; got 0"):
         from_neighbourhoods(sparse.csr_array((2, 2)), hops=0)
 
@@ -55,6 +62,14 @@ def named(hyperedges, names, *, n_vertices=3, vertex_names=None, weight=None, ce
     return hg.Hypergraph.from_incidence(
         members, hyperedge, n_vertices, len(hyperedges), weight, centroid, vertex_names, names
     )
+
+
+def test_union_keeps_names_that_are_tuples():
+    first, second = (
+        hg.Hypergraph.from_incidence([0], [0], 1, 1, hyperedge_names=np.fromiter([name], dtype=object, count=1))
+        for name in [("a", 1), ("b", 1)]
+    )
+    assert union(first, second).hyperedge_names.tolist() == [("a", 1), ("b", 1)]
 
 
 def test_union_keeps_everything_of_each():

@@ -2,13 +2,14 @@
 
 import subprocess
 import sys
+from datetime import datetime
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_wine
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
@@ -90,6 +91,18 @@ def test_bad_attributes_are_refused():
         from_attributes(pl.LazyFrame(ANIMALS))
 
 
+def test_values_that_would_be_called_the_same_are_named():
+    with pytest.raises(ValueError, match=r"'b=1' would be the name of 2 hyperedges"):
+        from_attributes({"b": [1, "1", "2"]})
+
+
+@pytest.mark.parametrize("cells", [[[1], [2, 3]], [{"part": 1}, {"part": 2}]], ids=["list", "struct"])
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
+def test_cells_that_hold_several_values_are_refused(kind, cells):
+    with pytest.raises(TypeError, match="column 'cells' must hold one plain value in each row"):
+        from_attributes(kind({"cells": cells}))
+
+
 SALES = {"item": ["tea", "milk", "tea", "tea"], "basket": [7, 7, 2, 7], "worth": [1.5, 1.5, 4.0, 1.5]}
 
 
@@ -103,6 +116,17 @@ def test_ids_of_any_kind_are_kept_in_their_order(kind):
 
 
 @KINDS
+def test_ids_that_count_from_zero_stay_numbers(kind):
+    H = from_table(kind({"v": [2, 0, 1], "e": [1, 1, 0], "w": [3.0, 3.0, 2.0]}), vertex="v", hyperedge="e", weight="w")
+    assert H.equals(hg.Hypergraph.from_incidence([2, 0, 1], [1, 1, 0], 3, 2, [2.0, 3.0]))
+    H = from_table(kind({"v": [2, 0, 3], "e": [1, 1, 0]}), vertex="v", hyperedge="e", vertices=range(4))
+    assert H.equals(hg.Hypergraph.from_incidence([2, 0, 3], [1, 1, 0], 4, 2))
+    H = from_table(kind({"v": [2, 0, 1], "e": [1, 1, 2]}), vertex="v", hyperedge="e", vertices=[1, 2, 0])
+    assert (H.vertex_names.tolist(), H.hyperedge_names.tolist()) == ([1, 2, 0], [1, 2])
+    assert H.vertex.tolist() == [0, 1, 2]
+
+
+@KINDS
 def test_vertices_may_be_known_beforehand(kind):
     H = from_table(kind(SALES), vertex="item", hyperedge="basket", vertices=["milk", "jam", "tea"])
     assert H.to_scipy().toarray().tolist() == [[1, 0], [0, 0], [1, 1]]
@@ -111,6 +135,7 @@ def test_vertices_may_be_known_beforehand(kind):
         from_table(kind(SALES), vertex="item", hyperedge="basket", vertices=["milk", "jam"])
 
 
+@settings(deadline=None)
 # pandas takes a NUL for the end of a string and confuses halves of surrogate pairs.
 @given(
     st.sets(
@@ -123,7 +148,8 @@ def test_a_table_says_what_its_hypergraph_says(pairs):
     table = {"v": [v for v, _ in rows], "e": [e for _, e in rows]}
     for kind in (dict, pd.DataFrame, pl.DataFrame, pa.table):
         H = from_table(kind(table), vertex="v", hyperedge="e", duplicates="error")
-        back = zip(H.vertex_names[H.vertex.numpy()], H.hyperedge_names[H.hyperedge.numpy()], strict=True)
+        e = np.arange(H.n_hyperedges) if H.hyperedge_names is None else H.hyperedge_names
+        back = zip(H.vertex_names[H.vertex.numpy()], e[H.hyperedge.numpy()], strict=True)
         assert set(back) == pairs
 
 
@@ -146,6 +172,17 @@ def test_bad_rows_are_refused(kind):
         ValueError, match=r"hyperedge must name a column of the table; got 'order'. There are: 'item', 'ba"
     ):
         from_table(kind(SALES), vertex="item", hyperedge="order")
+
+
+@KINDS
+def test_dates_are_the_same_vertices_whatever_holds_them(kind):
+    days = [datetime(2024, 1, 2), datetime(2024, 1, 1)]
+    table = kind({"day": days, "e": ["x", "y"]})
+    for known in (sorted(days), pd.DatetimeIndex(sorted(days)), np.array(sorted(days), dtype="datetime64[s]")):
+        H = from_table(table, vertex="day", hyperedge="e", vertices=known)
+        assert H.to_scipy().toarray().tolist() == [[0, 1], [1, 0]]
+    with pytest.raises(ValueError, match=r"1 of the table's are not: .*2024"):
+        from_table(table, vertex="day", hyperedge="e", vertices=days[:1])
 
 
 @KINDS
@@ -173,6 +210,21 @@ def test_words_are_hyperedges(kind):
     assert H.n_vertices == 5
 
 
+def test_a_table_is_not_taken_for_documents():
+    for table in (pd.DataFrame, pl.DataFrame, pl.LazyFrame, pa.table, pa.RecordBatch.from_pydict):
+        with pytest.raises(ValueError, match=r"documents must be one column, e.g. table\['text'\]; got a "):
+            from_text(table({"text": TEXTS, "title": TEXTS}))
+
+
+def test_a_table_of_a_subclass_is_a_table_of_its_library():
+    class Frame(pd.DataFrame):
+        @property
+        def _constructor(self):
+            return Frame
+
+    assert from_attributes(Frame(ANIMALS, index=list("wxyz"))).vertex_names.tolist() == list("wxyz")
+
+
 def test_options_choose_the_words():
     assert set(hyperedges(from_text(TEXTS, min_df=1))) == {"barks", "cat", "dog", "sleeps"}
     assert set(hyperedges(from_text(TEXTS, stop_words=["and"], max_df=0.4))) == {"cat", "dog"}
@@ -198,6 +250,10 @@ def test_bad_documents_are_refused():
         from_text(["and the", "of a"])
     with pytest.raises(ValueError, match=r"give no words to make hyperedges of.*min_df"):
         from_text(["cat", "dog", "cow", "hen"])
+    with pytest.raises(ValueError, match=r"max_df corresponds.*give max_df=1\.0"):
+        from_text(["cat", "cat dog", "dog"])
+    with pytest.raises(ValueError, match=r"^The 'min_df' parameter"):
+        from_text(TEXTS, min_df=-1)
     with pytest.raises(ValueError, match="at least one string"):
         from_text([])
     with pytest.raises(TypeError, match="several strings, one per vertex; got one"):

@@ -139,6 +139,29 @@ def test_drawn_split_needs_enough_vertices():
         hg.datasets.load("digits", seed=2**32)
 
 
+@pytest.mark.parametrize("draw", [hg.datasets.draw_split, hg.datasets.stratified_split])
+@pytest.mark.parametrize(
+    ("y", "error", "message"),
+    [
+        (np.eye(2, dtype=int), ValueError, r"y must be one-dimensional, one class per vertex; got shape \(2, 2\)"),
+        ([0.0, 1.0], TypeError, "y must hold whole numbers.*got float64"),
+        ([], ValueError, "got 0 vertices"),
+        ([-1, -1], ValueError, "got 2 vertices, none with a class"),
+    ],
+)
+def test_split_needs_classes(draw, y, error, message):
+    with pytest.raises(error, match=message):
+        draw(y, seed=0)
+
+
+@pytest.mark.parametrize(("option", "least"), [("per_class", 1), ("n_val", 0), ("n_test", 0)])
+def test_split_needs_whole_numbers_of_vertices(option, least):
+    with pytest.raises(ValueError, match=f"{option} must be at least {least}; got -1"):
+        hg.datasets.draw_split([0, 1] * 3, seed=0, **{"per_class": 1, "n_val": 1, "n_test": 1, option: -1})
+    with pytest.raises(TypeError, match=f"{option} must be a whole number; got 0.5"):
+        hg.datasets.draw_split([0, 1] * 3, seed=0, **{"per_class": 1, "n_val": 1, "n_test": 1, option: 0.5})
+
+
 def test_options_without_effect_are_refused():
     with pytest.raises(ValueError, match="seed must be omitted for cora"):
         hg.datasets.load("cora", seed=0)
@@ -191,7 +214,11 @@ def test_description_fits_a_screen(name):
         ({"val": np.arange(5)}, "no vertex in common"),
         ({"y": np.full(1797, -1), "val": np.arange(5, 9), "test": np.arange(9, 12)}, "known label"),
         ({"y": np.zeros(3, dtype=np.int64)}, "one row per vertex, 1797"),
-        ({"y": np.full(1797, 10)}, "classes"),
+        ({"y": np.full(1797, 10)}, r"y must hold ids from 0 to 9 \(n_classes=10\), or -1 for none; got 10"),
+        ({"y": None}, "y must be one-dimensional"),
+        ({"x": np.where(np.eye(1797, 3), np.nan, 0)}, "x must hold finite numbers; row 0, column 0 is nan"),
+        ({"x": np.full((1797, 3), 1e300)}, "x must hold finite numbers; row 0, column 0 is inf"),
+        ({"x": np.zeros(1797)}, r"x must have shape \(points, features\); got \(1797,\)"),
         ({"test": np.array([1797])}, "test must hold ids from 0 to 1796"),
         ({"graph": hg.Graph.from_links([0], [1], n_vertices=2)}, "graph must have the 1797 vertices"),
     ],
@@ -200,6 +227,21 @@ def test_parts_that_do_not_fit_are_refused(change, message):
     data = hg.datasets.load("digits")
     with pytest.raises(ValueError, match=message):
         replace(data, train=np.arange(5), **change)
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [np.float64, np.ndarray.tolist, torch.from_numpy, sparse.csc_array, lambda x: torch.from_numpy(x).to_sparse_csr()],
+    ids=["float64", "list", "tensor", "CSC", "sparse tensor"],
+)
+def test_features_and_ids_of_any_kind_are_brought_to_one_form(convert):
+    data = hg.datasets.load("digits")
+    ids = {part: getattr(data, part).tolist() for part in ("y", "train", "val", "test")}
+    made = replace(data, x=convert(data.x), **ids)
+    assert made.x.dtype == np.float32
+    assert isinstance(made.x, (np.ndarray, sparse.csr_array))
+    assert made.features("row").to_dense().equal(data.features("row"))
+    assert made.statistics() == data.statistics()
 
 
 @pytest.fixture(scope="module")

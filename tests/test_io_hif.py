@@ -120,6 +120,24 @@ def test_a_file_that_is_no_document_is_refused_with_its_name(path, text):
         io.read_hif(path)
 
 
+def test_a_key_that_stands_twice_is_refused(path):
+    path.write_text('{"incidences": [{"edge": 1, "node": 2, "node": 3}]}')
+    with pytest.raises(ValueError, match="each key once; 'node' is there 2 times"):
+        io.read_hif(path)
+
+
+def test_repetitions_are_refused_even_if_a_direction_that_there_is_not_may_be_ignored(path):
+    document(path, incidences=[{"edge": "e", "node": "a"}] * 2)
+    with pytest.raises(ValueError, match="incidences must be unique"):
+        io.read_hif(path, ignore=("direction",))
+
+
+def test_integers_of_any_size_stay_integers(path):
+    ids = [2**63 + 1, -1]
+    H = io.read_hif(document(path, incidences=[{"edge": "e", "node": one} for one in ids]))
+    assert H.vertex_names.tolist() == ids
+
+
 def test_numbers_that_json_does_not_have_are_refused(path):
     path.write_text('{"incidences": [], "metadata": {"x": NaN}}')
     with pytest.raises(ValueError, match="JSON has no NaN"):

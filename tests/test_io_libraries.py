@@ -11,7 +11,7 @@ import torch
 import xgi
 from generated import by_name, hypergraphs
 from hypothesis import given, settings
-from torch_geometric.data import Data
+from torch_geometric.data import Batch, Data
 from torch_geometric.data.hypergraph_data import HyperGraphData
 
 from hypergnn import Hypergraph, io
@@ -115,12 +115,18 @@ def test_pyg_sizes_come_from_features_and_largest_id_where_nothing_else_says_the
     [
         (Data(hyperedge_index=torch.tensor([[0], [0]])), "set data.num_nodes"),
         (Data(edge_index=torch.tensor([[0], [0]]), num_nodes=1), "must have hyperedge_index"),
+        (Data(hyperedge_index=[[0], [0]], num_nodes=1), r"a tensor of shape \(2, incidences\).*got \[\[0\], \[0\]\]"),
         (HyperGraphData(num_nodes=1), "must have hyperedge_index, or edge_index in a HyperGraphData"),
     ],
 )
 def test_pyg_data_that_do_not_say_enough_are_refused(data, message):
     with pytest.raises(ValueError, match=message):
         io.from_pyg(data)
+
+
+def test_a_batch_is_several_hypergraphs():
+    with pytest.raises(TypeError, match=r"got a Batch of several. Convert each of data.to_data_list\(\)"):
+        io.from_pyg(Batch.from_data_list([io.to_pyg(Hypergraph.from_hyperedges([[0]], 1))] * 2))
 
 
 def test_names_of_the_bipartite_graph_are_kept_apart_and_foreign_graphs_keep_theirs():
@@ -137,6 +143,35 @@ def test_numbers_from_zero_on_stay_numbers_in_whatever_order_they_come():
     assert H.vertex_names is None
     assert H.hyperedge_names.tolist() == [7, 8]
     assert (H.vertex.tolist(), H.hyperedge.tolist()) == ([0, 1, 2], [0, 1, 0])
+
+
+WRITERS = {
+    "networkx": (io.to_networkx, io.from_networkx),
+    "xgi": (io.to_xgi, io.from_xgi),
+    "hypernetx": (io.to_hypernetx, io.from_hypernetx),
+}
+
+
+@pytest.mark.parametrize("library", [*WRITERS, "hif", "parquet"])
+def test_names_that_would_be_taken_for_numbers_are_refused_unless_ignored(tmp_path, library):
+    if library in WRITERS:
+        write, read = WRITERS[library]
+    elif library == "hif":
+        path = tmp_path / "names.json"
+        write, read = lambda H, **options: io.write_hif(H, path, **options), lambda _: io.read_hif(path)
+    else:
+        path = tmp_path / "names.parquet"
+        write, read = (
+            lambda H, **options: io.write_incidence_table(H, path, **options),
+            lambda _: io.read_incidence_table(path),
+        )
+    plain = Hypergraph.from_incidence([0, 1, 2], [0, 0, 0], 3, 1)
+    H = Hypergraph.from_incidence([0, 1, 2], [0, 0, 0], 3, 1, vertex_names=[2, 0, 1])
+    with pytest.raises(ValueError, match=r"names that are the numbers 0 to 2 in another order.*ignore=\('names',\)"):
+        write(H)
+    assert read(write(H, ignore=("names",))).equals(plain)
+    assert Hypergraph.from_incidence([0, 1, 2], [0, 0, 0], 3, 1, vertex_names=[0, 1, 2]).equals(plain)
+    assert io.from_pyg(io.to_pyg(H)).equals(H)
 
 
 def bipartite(graph: networkx.Graph, **attributes: object) -> networkx.Graph:
@@ -169,6 +204,16 @@ FOREIGN = {
         io.from_hypernetx,
         lambda: hypernetx.Hypergraph({"e": ["v"]}, node_properties={"v": {"weight": 3}}),
         "vertex_weights",
+    ),
+    "array": (
+        io.from_hypernetx,
+        lambda: hypernetx.Hypergraph({"e": ["v"]}, edge_properties={"e": {"place": np.ones(2)}}),
+        "attrs",
+    ),
+    "array as weight": (
+        io.from_networkx,
+        lambda: bipartite(networkx.Graph(), weight=np.ones(2)),
+        "incidence_weights",
     ),
     "edge property": (
         io.from_hypernetx,

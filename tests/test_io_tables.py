@@ -78,6 +78,13 @@ def test_columns_may_be_dictionaries_of_any_order_and_several_chunks(folder):
     assert by_name(H) == (["b", "a", "c"], {5: (1.0, None, {"a", "b"}), 6: (1.0, None, {"a", "c"})})
 
 
+def test_text_may_be_of_any_layout(folder):
+    path = folder / "views.parquet"
+    views = pyarrow.array(["b", "a"], pyarrow.string_view())
+    pyarrow.parquet.write_table(pyarrow.table({"vertex": views, "hyperedge": views}), path)
+    assert io.read_incidence_table(path).vertex_names.tolist() == ["b", "a"]
+
+
 @ENDINGS
 @pytest.mark.parametrize(
     ("H", "word"),
@@ -112,6 +119,7 @@ BROKEN = {
     "there must be one column 'vertex'; the columns are ['a', 'hyperedge']": "a,hyperedge\n1,2\n",
     "column 'hyperedge' must have a value in each row; 1 are missing": "vertex,hyperedge\n1,\n2,3\n",
     "a Hypergraph cannot hold the columns 'w', 'x'. Give ignore=('attrs',)": "vertex,hyperedge,w,x\n1,2,3,4\n",
+    "the column 'weight' must be asked for: give weight='weight'": "vertex,hyperedge,weight\n1,2,3\n",
     "incidences must be unique": "vertex,hyperedge\n1,2\n1,2\n",
     "CSV parse error": "vertex,hyperedge\n1,2,3\n",
     "Empty CSV file": "",

@@ -1,4 +1,5 @@
 import builtins
+import io
 import os
 import pickle
 import subprocess
@@ -6,8 +7,10 @@ import subprocess
 import numpy as np
 import pytest
 import real_data
+from scipy import sparse
+from scipy.io import savemat
 
-from hypergnn.datasets import DataError, linqs, newsgroups, planetoid
+from hypergnn.datasets import DataError, download, linqs, newsgroups, planetoid, sources
 
 PARTS = ("y", "tx", "ty", "allx", "ally", "graph", "test.index")
 
@@ -77,6 +80,23 @@ def test_corrupt_matrix_is_refused(citeseer, array, value):
         planetoid.parse("citeseer", {**citeseer, name: content})
 
 
+@pytest.mark.parametrize("kind", [[b"i4"], {}, None, "i4"])
+def test_kind_of_numbers_must_be_a_word(kind):
+    record = planetoid._Array()
+    record.__setstate__((1, (0,), planetoid._Dtype(kind), False, b""))
+    with pytest.raises(DataError, match="toy must hold an array of numbers"):
+        planetoid._as_array("toy", record)
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 6)])
+def test_labels_must_not_be_empty(monkeypatch, shape):
+    record = planetoid._Array()
+    record.__setstate__((1, shape, planetoid._Dtype(b"i4"), False, b""))
+    monkeypatch.setattr(planetoid, "unpickle", lambda *_: record)
+    with pytest.raises(DataError, match="toy must hold one row per article"):
+        planetoid.read_labels("toy", b"")
+
+
 def test_labels_must_be_one_hot(citeseer):
     name = "ind.citeseer.ty"
     row = np.eye(6, dtype="<i4")[planetoid.read_labels(name, citeseer[name])].tobytes()
@@ -120,6 +140,50 @@ def test_broken_linqs_content_is_named(file, content, message):
 def test_broken_linqs_links_are_named(content):
     with pytest.raises(DataError, match=r"cora\.cites"):
         linqs._read_cites(content, np.array([31336, 35]))
+
+
+def matlab(**changes):
+    parts = {
+        "documents": sparse.csc_matrix(np.eye(3)),
+        "newsgroups": np.array([[1, 2, 1]]),
+        "wordlist": np.array([["aids", "baseball", "bible"]], dtype=object),
+        "groupnames": np.array([["comp.*", "rec.*"]], dtype=object),
+    }
+    file = io.BytesIO()
+    savemat(file, parts | changes)
+    return file.getvalue()
+
+
+def test_matlab_file_whose_matrix_points_outside_is_named():
+    assert newsgroups.parse("toy.mat", matlab()).x.toarray().tolist() == np.eye(3).tolist()
+    good, bad = (np.array(pointers, dtype="<i4").tobytes() for pointers in ([0, 1, 2, 3], [0, 10**9, 5, 3]))
+    assert matlab().count(good) == 1
+    with pytest.raises(DataError, match=r"toy\.mat must hold documents"):
+        newsgroups.parse("toy.mat", matlab().replace(good, bad))
+    with pytest.raises(DataError, match=r"toy\.mat must hold documents"):
+        newsgroups.parse("toy.mat", matlab(documents=np.eye(3)))
+
+
+def test_newsgroups_in_other_bytes_are_the_same_data(tmp_path, monkeypatch):
+    monkeypatch.setattr(download, "from_url", real_data.no_url)
+    monkeypatch.setenv("HYPERGNN_CACHE", str(tmp_path / "cache"))
+    x, y, words, groups = newsgroups.parse("toy.mat", real_data.files("20news")["20news_w100.mat"])
+    names = {"wordlist": np.array([words], dtype=object), "groupnames": np.array([groups], dtype=object)}
+    for labels, is_same in [(y + 1, True), (np.roll(y, 1) + 1, False)]:
+        file = matlab(documents=sparse.csc_matrix(x.T.astype(np.float64)), newsgroups=labels[None], **names)
+        (tmp_path / "20news_w100.mat").write_bytes(file)
+        assert (sources.find_local("20news", data_dir=tmp_path) == "data_dir") == is_same
+
+
+def test_file_that_crashes_its_reader_is_refused(monkeypatch):
+    assert newsgroups.digest_apart(matlab()) == newsgroups.digest(newsgroups.parse("toy.mat", matlab()))
+    assert newsgroups.digest_apart(matlab()[:-20]) is None
+    assert newsgroups.digest_apart(b"<html>not found</html>" * 99) is None
+    monkeypatch.setattr(newsgroups, "_READER", "import os; os.abort()")
+    assert newsgroups.digest_apart(matlab()) is None
+    monkeypatch.setattr(newsgroups, "_READER", "import time; time.sleep(60)")
+    monkeypatch.setattr(newsgroups, "_PATIENCE", 0.1)
+    assert newsgroups.digest_apart(matlab()) is None
 
 
 def test_broken_matlab_file_is_named():

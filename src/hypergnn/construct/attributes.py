@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Literal
@@ -65,6 +66,12 @@ def from_attributes(
     if not hyperedges:
         raise ValueError(f"columns must tell the rows apart; none of {chosen} has a value that only some rows have.")
     names, members = zip(*hyperedges, strict=True)
+    name, occurrences = Counter(names).most_common(1)[0]
+    if occurrences > 1:
+        raise ValueError(
+            f"values must have different names; {name!r} would be the name of {occurrences} hyperedges. "
+            "Make the values of each column of one type, or rename a column."
+        )
     return Hypergraph.from_incidence(
         np.concatenate(members),
         np.repeat(np.arange(len(members)), list(map(len, members))),

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hypergnn.checks import check_size, show_name
+from hypergnn.checks import Names, check_size, show_name
 from hypergnn.hypergraph import Hypergraph
 
 
@@ -107,10 +107,10 @@ def _check_same_vertices(hypergraphs: Sequence[Hypergraph]) -> None:
             )
 
 
-def _joint_names(hypergraphs: Sequence[Hypergraph], prefixes: Sequence[str] | None) -> list[Any] | None:
+def _joint_names(hypergraphs: Sequence[Hypergraph], prefixes: Sequence[str] | None) -> Names | None:
     known = [H.hyperedge_names for H in hypergraphs if H.hyperedge_names is not None]
     if prefixes is not None:
-        joint = [
+        joint: list[Any] = [
             f"{prefix}{name}"
             for prefix, H in zip(prefixes, hypergraphs, strict=True)
             for name in (range(H.n_hyperedges) if H.hyperedge_names is None else H.hyperedge_names)
@@ -125,4 +125,4 @@ def _joint_names(hypergraphs: Sequence[Hypergraph], prefixes: Sequence[str] | No
             f"names of hyperedges must all be different; {name!r} occurs {occurrences} times. "
             "Tell the hypergraphs apart, e.g. prefixes=['title: ', 'text: ']."
         )
-    return joint
+    return np.fromiter(joint, dtype=object, count=len(joint))  # np.array would take tuples apart

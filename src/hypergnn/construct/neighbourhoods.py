@@ -63,8 +63,10 @@ def from_neighbourhoods(
 
 def _as_graph(adjacency: Any) -> Graph:
     if not sparse.issparse(adjacency):
+        is_networkx = type(adjacency).__module__.startswith("networkx.")
+        how = "networkx.to_scipy_sparse_array(graph, weight=None)" if is_networkx else "scipy.sparse.csr_array(graph)"
         raise TypeError(
             f"graph must be a hypergnn.Graph or a SciPy sparse adjacency matrix; got {type(adjacency).__name__}. "
-            "Convert it, e.g. scipy.sparse.csr_array(adjacency)."
+            f"Convert it, e.g. {how}."
         )
     return Graph.from_scipy(adjacency)

@@ -23,6 +23,10 @@ MAX_EXACT_POINTS = 100_000
 # with 200 clusters 44 s and 6 s; with 10 clusters 1 s and 3 s. Batches of scikit-learn's own size, 1024, gain nothing.
 MAX_FULL_BATCH_POINTS = 200_000
 BATCH_POINTS = 16_384
+# How many times farther from the origin than from each other points must be to be shifted.
+_FAR = 1000
+# What scikit-learn calls by several names, and pynndescent by this one.
+_SAME_METRIC = {"cityblock": "manhattan", "l1": "manhattan", "l2": "euclidean"}
 
 
 def from_knn(
@@ -37,7 +41,8 @@ def from_knn(
         X: Features, ``(N, F)``: an array, a tensor, a sparse matrix or a table of numbers. The index of a pandas
             table becomes the names of the vertices unless it only counts.
         k: How many others, fewer than there are points.
-        metric: Any metric of scikit-learn's nearest neighbours for the kind of ``X``, for example ``"cosine"``.
+        metric: Any metric of scikit-learn's nearest neighbours for the kind of ``X``, for example ``"cosine"``. An
+            approximate search knows most of them.
         approximate: Whether to search approximately, with pynndescent (``hypergnn[ann]``). If ``None``, only where
             an exact search would compare more than 100,000 points with each other.
         seed: Seed of the approximate search.
@@ -117,13 +122,31 @@ def _nearest(matrix: Any, points: Any, k: int, metric: str, by_tree: bool) -> np
     from sklearn.neighbors import NearestNeighbors
 
     algorithm = "auto" if by_tree else "brute"
+    if metric == "euclidean" and algorithm == "brute" and not sparse.issparse(matrix):
+        matrix, points = _near_the_origin(matrix, points)
     search = NearestNeighbors(n_neighbors=k, metric=metric, algorithm=algorithm, n_jobs=-1).fit(matrix)
     return np.asarray(search.kneighbors(points, return_distance=False))
 
 
+def _near_the_origin(matrix: Any, points: Any) -> tuple[Any, Any]:
+    """Both shifted alike if they lie far off: comparing all pairs takes differences of squares, which then drown."""
+    centre = matrix.mean(axis=0, dtype=np.float64)
+    if np.abs(centre).max() <= _FAR * np.abs(matrix - centre).max():
+        return matrix, points
+    return matrix - centre, points - centre
+
+
 def _approximate_nearest(matrix: Any, k: int, metric: str, seed: int) -> npt.NDArray[np.int64]:
     pynndescent = import_extra("pynndescent", "ann", "an approximate search (approximate=False: an exact one)")
-    found = pynndescent.NNDescent(matrix, metric=metric, n_neighbors=k, random_state=seed).neighbor_graph[0]
+    is_sparse = sparse.issparse(matrix)
+    known = pynndescent.sparse.sparse_named_distances if is_sparse else pynndescent.distances.named_distances
+    theirs = _SAME_METRIC.get(metric, metric)
+    if theirs not in known:
+        raise ValueError(
+            f"metric must be one that an approximate search knows, such as 'cosine'; got {metric!r}. "
+            "Give approximate=False for an exact search."
+        )
+    found = pynndescent.NNDescent(matrix, metric=theirs, n_neighbors=k, random_state=seed).neighbor_graph[0]
     given_up = np.flatnonzero((found < 0).any(axis=1))
     if given_up.size:
         found[given_up] = _nearest(matrix, matrix[given_up], k, metric, by_tree=False)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from hypergnn.checks import Names, as_array, as_names, check_choice, show_name
+from hypergnn.checks import Names, are_integers, as_array, as_names, check_choice, show_name
 from hypergnn.hypergraph import Hypergraph
 from hypergnn.tabular import Encoded, encode, read_table
 
@@ -27,7 +28,8 @@ def from_table(
     """Make a hypergraph from a table with one row per incidence, whatever its ids are.
 
     Vertices and hyperedges are numbered in the order in which the table names them first, and keep their ids as
-    names.
+    names. Ids that are exactly the whole numbers 0, 1, 2, …, in whatever order, are taken for numbers, not for names:
+    vertex 2 is row 2 of the features.
 
     Args:
         table: A pandas, polars or pyarrow table, or a dictionary of columns.
@@ -85,22 +87,30 @@ def _ids(column: Any, name: Any) -> tuple[Ids, Names]:
             f"column {name!r} must hold an id in each row; row {codes.argmin()} has none, as have "
             f"{(codes < 0).sum()} in all. Drop those rows or name what they mean."
         )
+    if are_integers(ids) and np.array_equal(np.sort(ids), np.arange(ids.size)):
+        return ids.astype(np.int64)[codes], np.arange(ids.size)
     return codes, ids
 
 
 def _renumber(vertex_of: Ids, ids: Names, vertices: Any) -> tuple[Ids, Names]:
     names = as_array(vertices)
     as_names("vertices", names, names.size)
-    place = {name: number for number, name in enumerate(names.tolist())}
-    number = np.array([place.get(name, -1) for name in ids.tolist()], dtype=np.int64)
+    place = {name: number for number, name in enumerate(_comparable(names))}
+    number = np.array([place.get(name, -1) for name in _comparable(ids)], dtype=np.int64)
     unknown = ids[number < 0]
     if unknown.size:
-        shown = ", ".join(map(repr, unknown[:5].tolist()))
+        shown = ", ".join(show_name(unknown, row) for row in range(min(unknown.size, 5)))
         raise ValueError(
             f"every vertex id must be among vertices=; {unknown.size} of the table's are not: {shown}"
-            f"{', …' if unknown.size > 5 else ''}. Compare spelling and type with {names[:1].tolist()}."
+            f"{', …' if unknown.size > 5 else ''}. Compare spelling and type with {', '.join(map(str, names[:1]))}."
         )
     return number[vertex_of] if vertex_of.size else vertex_of, names
+
+
+def _comparable(names: Names) -> list[Any]:
+    """Names that compare alike whatever library they are from: dates without a time zone become nanoseconds."""
+    is_date = all(isinstance(one, (date, np.datetime64)) and not getattr(one, "tzinfo", None) for one in names)
+    return list((names.astype("datetime64[ns]") if is_date else names).tolist())
 
 
 def _weight_of_each(weights: Encoded, name: Any, hyperedge_of: Ids, hyperedge_names: Names) -> npt.NDArray[np.float64]:

@@ -58,7 +58,10 @@ def from_text(
     try:
         counts = vectorizer.transform(texts) if is_fitted else vectorizer.fit_transform(texts)
     except ValueError as error:
-        raise ValueError(f"documents give no words to make hyperedges of: {error}") from error
+        if isinstance(error, TypeError):  # an option that scikit-learn refuses, which its error names
+            raise
+        remedy = ". With so few documents, give max_df=1.0." if "max_df corresponds" in str(error) else ""
+        raise ValueError(f"documents give no words to make hyperedges of: {error}{remedy}") from error
     pairs = counts.tocoo()
     present = pairs.data != 0
     n_documents, n_words = pairs.shape

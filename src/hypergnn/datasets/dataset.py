@@ -11,6 +11,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from hypergnn.checks import as_ids, check_choice
+from hypergnn.tabular import as_matrix
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -56,9 +57,13 @@ class Dataset:
     """What each feature is called, if that is known."""
 
     def __post_init__(self) -> None:
-        """Refuse parts that do not fit together."""
+        """Bring features and ids to the form that is promised, and refuse parts that do not fit together."""
         n_vertices = self.hypergraph.n_vertices
-        if self.x.ndim != 2 or self.x.shape[0] != n_vertices or self.y.shape != (n_vertices,):
+        object.__setattr__(self, "x", _as_features(self.x))
+        object.__setattr__(self, "y", as_ids("y", self.y, self.n_classes, "n_classes", minimum=-1))
+        for part in ("train", "val", "test"):
+            object.__setattr__(self, part, as_ids(part, getattr(self, part), n_vertices, "n_vertices"))
+        if self.x.shape[0] != n_vertices or self.y.shape != (n_vertices,):
             raise ValueError(
                 f"x and y must have one row per vertex, {n_vertices}; got shapes {self.x.shape} and {self.y.shape}."
             )
@@ -68,10 +73,7 @@ class Dataset:
             )
         if self.graph is not None and self.graph.n_vertices != n_vertices:
             raise ValueError(f"graph must have the {n_vertices} vertices of the hypergraph; {self.graph} has others.")
-        as_ids("y + 1", self.y + 1, len(self.class_names) + 1, "classes + 1")
-        split = np.concatenate(
-            [as_ids(n, getattr(self, n), n_vertices, "n_vertices") for n in ("train", "val", "test")]
-        )
+        split = np.concatenate([self.train, self.val, self.test])
         if np.unique(split).size < split.size:
             raise ValueError("train, val and test must have no vertex in common and name none twice.")
         if (self.y[split] < 0).any():
@@ -196,3 +198,12 @@ class Dataset:
             f"Dataset({self.name!r}: {self.hypergraph.n_vertices} vertices, {self.hypergraph.n_hyperedges} hyperedges, "
             f"{self.n_features} features, {self.n_classes} classes, split {split})"
         )
+
+
+def _as_features(x: Any) -> Any:
+    """Features in float32, CSR or an array, all finite."""
+    matrix = as_matrix(x, name="x", may_be_empty=True)
+    if matrix.dtype == np.float32:
+        return matrix
+    with np.errstate(over="ignore"):
+        return as_matrix(matrix.astype(np.float32), name="x", may_be_empty=True)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
+import json
+import subprocess
+import sys
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +14,13 @@ import numpy.typing as npt
 from scipy import sparse
 
 from hypergnn.datasets.errors import DataError
+
+_READER = (
+    "import sys; from hypergnn.datasets.newsgroups import digest, parse; "
+    "print(digest(parse('the file', sys.stdin.buffer.read())))"
+)
+_PATIENCE = 120
+"""Seconds that a file may take which nobody vouches for."""
 
 
 class Postings(NamedTuple):
@@ -35,14 +46,39 @@ def parse(file: str, content: bytes) -> Postings:
         raise DataError(f"{file} is truncated or corrupt: it is not a complete MATLAB file ({error}).") from error
     try:
         words, groups = _names(parts["wordlist"]), _names(parts["groupnames"])
+        parts["documents"].check_format(full_check=True)  # SciPy trusts the file, and would read beyond its memory
         x = sparse.csr_array(parts["documents"].T, dtype=np.float32)
         y = parts["newsgroups"].ravel().astype(np.int64) - 1  # the file counts groups from 1
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         raise DataError(f"{file} must hold documents, newsgroups, wordlist and groupnames ({error}).") from error
+    x.sum_duplicates()
     if x.shape != (y.size, len(words)) or not (x.data == 1).all() or y.min() < 0 or y.max() >= len(groups):
         raise DataError(f"{file} must hold zeros and ones, one row per word, one column per posting and its group.")
-    x.sort_indices()
     return Postings(x, y, words, groups)
+
+
+def digest(postings: Postings) -> str:
+    """Checksum of what the postings are, whatever file they were in."""
+    x, y, words, groups = postings
+    names = json.dumps([x.shape, words, groups]).encode()
+    numbers = b"".join(part.astype("<i8").tobytes() for part in (x.indptr, x.indices, y))
+    return hashlib.sha256(names + numbers).hexdigest()
+
+
+def digest_apart(content: bytes) -> str | None:
+    """The :func:`digest` of a file that nobody vouches for, ``None`` if it has none.
+
+    It is read in a process of its own, because broken bytes can crash SciPy's reader, and whoever called it as well.
+    """
+    if content[:6] != b"MATLAB" or content[126:128] not in (b"IM", b"MI"):
+        return None
+    try:
+        done = subprocess.run(
+            [sys.executable, "-P", "-c", _READER], input=content, capture_output=True, timeout=_PATIENCE, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return None if done.returncode else done.stdout.decode().strip()
 
 
 def _names(cells: Any) -> tuple[str, ...]:

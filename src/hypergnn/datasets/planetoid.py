@@ -88,7 +88,7 @@ def read_index(file: str, content: bytes) -> Ids:
 def read_labels(file: str, content: bytes) -> Ids:
     """The class of each article, from a pickled array with a single one in each row."""
     rows = _as_array(file, unpickle(file, content))
-    if rows.ndim != 2 or not np.isin(rows, (0, 1)).all() or not (rows.sum(axis=1) == 1).all():
+    if rows.ndim != 2 or rows.size == 0 or not np.isin(rows, (0, 1)).all() or not (rows.sum(axis=1) == 1).all():
         raise DataError(f"{file} must hold one row per article with a single one, at its class.")
     labels: Ids = rows.argmax(axis=1).astype(np.int64)
     return labels
@@ -191,12 +191,13 @@ class _Csr:
 
 def _as_array(file: str, record: object) -> npt.NDArray[Any]:
     kinds = {b"f4": "f4", b"f8": "f8", b"i4": "i4", b"i8": "i8"}
-    if not isinstance(record, _Array) or not isinstance(record.dtype, _Dtype) or record.dtype.kind not in kinds:
+    kind = record.dtype.kind if isinstance(record, _Array) and isinstance(record.dtype, _Dtype) else None
+    if not isinstance(record, _Array) or not isinstance(kind, bytes) or kind not in kinds:
         raise DataError(f"{file} must hold an array of numbers; it holds something else.")
     if record.dtype.order != b"<" or not isinstance(record.buffer, bytes):
         raise DataError(f"{file} must hold little-endian numbers.")
     try:
-        return np.frombuffer(record.buffer, dtype="<" + kinds[record.dtype.kind]).reshape(record.shape)
+        return np.frombuffer(record.buffer, dtype="<" + kinds[kind]).reshape(record.shape)
     except (TypeError, ValueError) as error:
         raise DataError(f"{file} is corrupt: the size of an array is not what it says ({error}).") from error
 

@@ -66,7 +66,7 @@ def fetch(name: str, *, data_dir: str | os.PathLike[str] | None = None, quiet: b
         found, refusals = _ask(name, label, read)
         if found is not None:
             return found
-        answers.append(f"{label}: {'; '.join(refusals) or 'does not carry it'}.")
+        answers.append(f"{label}: {'; '.join(dict.fromkeys(refusals)) or 'does not carry it'}.")
     raise DataNotFoundError(_failure(name, answers))
 
 
@@ -84,11 +84,12 @@ Reader = Callable[[Bundle], Content | None]
 
 
 def _local_sources(data_dir: str | os.PathLike[str] | None) -> Iterator[tuple[str, Reader]]:
-    environment = os.environ.get("HYPERGNN_DATA")
-    if data_dir is not None:
-        yield "data_dir", lambda bundle: _read_folder(Path(data_dir), bundle)
-    elif environment:
-        yield "HYPERGNN_DATA", lambda bundle: _read_folder(Path(environment), bundle)
+    label, chosen = ("HYPERGNN_DATA", os.environ.get("HYPERGNN_DATA")) if data_dir is None else ("data_dir", data_dir)
+    if chosen:
+        folder = Path(os.path.expanduser(chosen))
+        if not os.path.isdir(folder):
+            _log.warning("%s is passed over: %s is not a folder that can be read.", label, folder)
+        yield label, lambda bundle: _read_folder(folder, bundle)
     yield "the cache", lambda bundle: _read_folder(cache_folder(), bundle)
 
 
@@ -113,21 +114,26 @@ def _ask(name: str, label: str, read: Reader) -> tuple[Fetched | None, list[str]
 
 
 def _read_folder(folder: Path, bundle: Bundle) -> Content:
-    if not folder.is_dir():
+    try:
+        is_folder = folder.is_dir()
+    except OSError as error:
+        raise SourceError(f"{folder} cannot be read ({error.strerror})") from error
+    if not is_folder:
         raise SourceError(f"{folder} is not a folder")
     return {file.name: _read_checked(folder, file) for file in bundle.files}
 
 
 def _read_checked(folder: Path, file: DataFile) -> bytes:
     """The content of a file that stands in its sub-folder or directly in ``folder``."""
-    place = next((place for place in (folder / file.path, folder / file.name) if place.is_file()), None)
-    if place is None:
-        raise SourceError(f"{file.path} is missing")
     try:
-        content = place.read_bytes()
+        place = next((place for place in (folder / file.path, folder / file.name) if place.is_file()), None)
+        content = None if place is None else place.read_bytes()
     except OSError as error:
         raise SourceError(f"{file.path} cannot be read ({error.strerror})") from error
-    if (found := hashlib.sha256(content).hexdigest()) != file.sha256:
+    if content is None:
+        raise SourceError(f"{file.path} is missing")
+    if not download.holds(file, content):
+        found = hashlib.sha256(content).hexdigest()
         _log.warning("%s is not used: its sha256 is %s, expected %s.", place, found, file.sha256)
         raise SourceError(f"{file.path} has sha256 {found}, expected {file.sha256}")
     return content
@@ -157,8 +163,10 @@ def _read_urls(bundle: Bundle, quiet: bool) -> Content | None:
 def _failure(name: str, answers: list[str]) -> str:
     forms = " or ".join(", ".join(file.path for file in bundle.files) for bundle in BUNDLES[name])
     tried = "\n".join(f"- {answer}" for answer in answers)
+    is_unwritten = any(download.NOT_WRITTEN in answer for answer in answers)
+    cache = "name a folder that can be written in HYPERGNN_CACHE; " if is_unwritten else ""
     return (
         f"No source has the files of {name}. Tried:\n{tried}\n"
-        f"What you can do: put {forms} into a folder and name it in HYPERGNN_DATA, data_dir= or --data-dir; "
+        f"What you can do: {cache}put {forms} into a folder and name it in HYPERGNN_DATA, data_dir= or --data-dir; "
         f"or run `hypergnn data fetch {name}` where there is a network and bring the cache folder over."
     )

@@ -26,6 +26,7 @@ def draw_split(y: Any, seed: int, *, per_class: int = 20, n_val: int = 500, n_te
         Sorted vertex ids for training, validation and testing; no vertex is in two of them.
 
     Raises:
+        TypeError: If ``y`` or a number of vertices does not hold whole numbers.
         ValueError: If there are too few vertices.
 
     Example:
@@ -33,7 +34,9 @@ def draw_split(y: Any, seed: int, *, per_class: int = 20, n_val: int = 500, n_te
         >>> [len(part) for part in (train, val, test)]
         [2, 2, 2]
     """
-    labels = np.asarray(y)
+    labels = _as_labels(y)
+    per_class = check_size("per_class", per_class, minimum=1)
+    n_val, n_test = check_size("n_val", n_val), check_size("n_test", n_test)
     shuffled = _shuffled(labels, seed)
     classes = np.unique(labels[shuffled])
     train = np.concatenate([shuffled[labels[shuffled] == label][:per_class] for label in classes])
@@ -59,6 +62,7 @@ def stratified_split(y: Any, seed: int, *, val: float = 0.2, test: float = 0.2) 
         Sorted vertex ids for training, validation and testing; no vertex is in two of them.
 
     Raises:
+        TypeError: If ``y`` does not hold whole numbers.
         ValueError: If a class has fewer than three vertices, or a share is not between 0 and 1.
 
     Example:
@@ -66,7 +70,7 @@ def stratified_split(y: Any, seed: int, *, val: float = 0.2, test: float = 0.2) 
         >>> [len(part) for part in (train, val, test)]
         [9, 3, 3]
     """
-    labels = np.asarray(y)
+    labels = _as_labels(y)
     if not (val > 0 and test > 0 and val + test < 1):
         raise ValueError(f"val and test must be positive and leave something to train on; got {val} and {test}.")
     shuffled = _shuffled(labels, seed)
@@ -84,6 +88,19 @@ def stratified_split(y: Any, seed: int, *, val: float = 0.2, test: float = 0.2) 
     parts = (place >= ends_test, place < ends_val, (place >= ends_val) & (place < ends_test))
     train, held, judged = (np.sort(grouped[part]) for part in parts)
     return train, held, judged
+
+
+def _as_labels(y: Any) -> npt.NDArray[Any]:
+    labels = np.asarray(y)
+    if labels.ndim != 1:
+        raise ValueError(f"y must be one-dimensional, one class per vertex; got shape {labels.shape}.")
+    if labels.size and labels.dtype.kind not in "iu":
+        raise TypeError(f"y must hold whole numbers, the classes of vertices; got {labels.dtype}. Number them from 0.")
+    if not (labels >= 0).any():
+        raise ValueError(
+            f"y must hold the class of at least one vertex; got {labels.size} vertices, none with a class."
+        )
+    return labels
 
 
 def _shuffled(labels: npt.NDArray[Any], seed: int) -> Ids:

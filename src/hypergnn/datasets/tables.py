@@ -136,15 +136,16 @@ def _numbers(column: IdColumn, place: dict[str, int]) -> Ids:
 
 def _hypergraph(opened: Opened, names: npt.NDArray[Any], place: dict[str, int]) -> Hypergraph:
     vertex, hyperedge, weight = (opened.roles[role] for role in ("vertex", "hyperedge", "weight"))
-    columns = {vertex: _numbers(opened.ids["vertex"], place), hyperedge: opened.column("hyperedge")}
-    if len(columns) < 2:
+    if vertex == hyperedge:
         raise ValueError(f"incidences: vertices and hyperedges must be in two columns; both are in {vertex!r}.")
-    if weight is not None:
-        columns[weight] = opened.column("weight")
     with blaming("incidences"):
+        codes, values, _ = encode(opened.column("hyperedge"))
+        ids = np.array([*as_text(values, hyperedge), None], dtype=object)[codes]  # as text, numbers are names too
+        columns = {vertex: _numbers(opened.ids["vertex"], place), hyperedge: ids}
+        if weight is not None:
+            columns[weight] = opened.column("weight")
         H = from_table(columns, vertex=vertex, hyperedge=hyperedge, weight=weight, vertices=np.arange(names.size))
-        hyperedge_names = np.array(as_text(np.asarray(H.hyperedge_names), hyperedge), dtype=object)
-    return replace(H, vertex_names=names, hyperedge_names=hyperedge_names)
+    return replace(H, vertex_names=names)
 
 
 def _graph(opened: Opened, place: dict[str, int]) -> Graph:

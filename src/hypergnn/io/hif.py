@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Collection
 from typing import Any, NamedTuple, NoReturn, TypeGuard
 
 from hypergnn.files import replacing
 from hypergnn.hypergraph import Hypergraph
 from hypergnn.io.losses import READING, check_ignore, refuse
-from hypergnn.io.parts import Attributes, Parts, from_parts, labels, to_parts
+from hypergnn.io.parts import Attributes, Parts, from_parts, labels, misread_names, to_parts
 
 
 class _Rule(NamedTuple):
@@ -72,10 +73,9 @@ def write_hif(H: Hypergraph, path: str | os.PathLike[str], *, ignore: Collection
     """
     names = [*labels(H.vertex_names, H.n_vertices), *labels(H.hyperedge_names, H.n_hyperedges)]
     odd = next((name for name in names if not isinstance(name, (str, int)) or isinstance(name, bool)), None)
-    refuse(
-        "HIF", {"names": "" if odd is None else f"names such as {odd!r}, only text and integers"}, ignore, ("names",)
-    )
-    parts = to_parts(H, named=odd is None)
+    lost = misread_names(H) if odd is None else f"names such as {odd!r}, only text and integers"
+    refuse("HIF", {"names": lost}, ignore, ("names",))
+    parts = to_parts(H, named=not lost)
     if bool((H.weight == 1).all()):
         for attributes in parts.hyperedges.values():
             del attributes["weight"]
@@ -116,7 +116,7 @@ def read_hif(path: str | os.PathLike[str], *, ignore: Collection[str] = ()) -> H
     with open(path, "rb") as file:
         content = file.read()
     try:
-        document = json.loads(content, parse_constant=_no_constant)
+        document = json.loads(content, parse_constant=_no_constant, object_pairs_hook=_object)
         _check(document)
         kind = document.get("network-type")
         return from_parts(_to_parts(document), ignore=ignore, directed=kind == "directed", is_complex=kind == "asc")
@@ -131,6 +131,14 @@ def _edge(name: Any, attributes: Attributes) -> dict[str, Any]:
 
 def _no_constant(constant: str) -> NoReturn:
     raise ValueError(f"JSON has no {constant}.")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        key, times = Counter(key for key, _ in pairs).most_common(1)[0]
+        raise ValueError(f"an object must have each key once; {key!r} is there {times} times.")
+    return made
 
 
 def _check(document: Any) -> None:

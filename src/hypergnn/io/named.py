@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from hypergnn.extras import import_extra
 from hypergnn.hypergraph import Hypergraph
-from hypergnn.io.losses import check_holds
-from hypergnn.io.parts import Parts, from_parts, to_parts
+from hypergnn.io.losses import check_holds, refuse
+from hypergnn.io.parts import Parts, from_parts, misread_names, to_parts
 
 if TYPE_CHECKING:
     import hypernetx
@@ -18,12 +18,17 @@ if TYPE_CHECKING:
 _SIDES = ("vertex", "hyperedge")  # as NetworkX numbers the sides of a bipartite graph: 0 and 1
 
 
-def to_networkx(H: Hypergraph) -> networkx.Graph:
+def to_networkx(H: Hypergraph, *, ignore: Collection[str] = ()) -> networkx.Graph:
     """The bipartite graph of vertices and hyperedges, with an edge for each incidence.
 
     Its nodes are ``("vertex", name)`` and ``("hyperedge", name)``, so that a vertex and a hyperedge may share a name;
     without names, numbers stand for them. Node attributes are ``bipartite``, 0 for vertices and 1 for hyperedges, and
     for hyperedges ``weight`` and, where there is one, ``centroid``, the name of a vertex.
+
+    Args:
+        H: The hypergraph.
+        ignore: What may be left out, as :mod:`hypergnn.io.losses` explains: ``"names"``, if they would be taken for
+            numbers.
 
     Example:
         >>> from hypergnn import Hypergraph, io
@@ -33,7 +38,7 @@ def to_networkx(H: Hypergraph) -> networkx.Graph:
         >>> graph.nodes["hyperedge", 0]
         {'bipartite': 1, 'weight': 3.0}
     """
-    parts = to_parts(H)
+    parts = _parts(H, "a NetworkX graph", ignore)
     graph = import_extra("networkx", "interop").Graph()
     for side, nodes in enumerate((parts.vertices, parts.hyperedges)):
         graph.add_nodes_from(
@@ -83,8 +88,13 @@ def from_networkx(graph: networkx.Graph, *, ignore: Collection[str] = ()) -> Hyp
     return from_parts(parts, ignore=ignore, directed=graph.is_directed())
 
 
-def to_xgi(H: Hypergraph) -> xgi.Hypergraph:
+def to_xgi(H: Hypergraph, *, ignore: Collection[str] = ()) -> xgi.Hypergraph:
     """An XGI hypergraph with the same names, and ``weight`` and ``centroid`` as attributes of the edges.
+
+    Args:
+        H: The hypergraph.
+        ignore: What may be left out, as :mod:`hypergnn.io.losses` explains: ``"names"``, if they would be taken for
+            numbers.
 
     Example:
         >>> from hypergnn import Hypergraph, io
@@ -92,7 +102,7 @@ def to_xgi(H: Hypergraph) -> xgi.Hypergraph:
         >>> X.edges.members(), X.edges[0]
         ([{0, 1}, set()], {'weight': 3.0})
     """
-    parts = to_parts(H)
+    parts = _parts(H, "an XGI hypergraph", ignore)
     made: xgi.Hypergraph = import_extra("xgi", "interop").Hypergraph()
     made.add_nodes_from(parts.vertices)
     for hyperedge, members in parts.members().items():
@@ -138,7 +148,8 @@ def to_hypernetx(H: Hypergraph, *, ignore: Collection[str] = ()) -> hypernetx.Hy
 
     Args:
         H: The hypergraph. HyperNetX knows vertices and hyperedges only through incidences.
-        ignore: What may be left out, as :mod:`hypergnn.io.losses` explains: ``"isolated"``, ``"empty"``.
+        ignore: What may be left out, as :mod:`hypergnn.io.losses` explains: ``"isolated"``, ``"empty"``, and
+            ``"names"``, if they would be taken for numbers.
 
     Example:
         >>> from hypergnn import Hypergraph, io
@@ -146,8 +157,8 @@ def to_hypernetx(H: Hypergraph, *, ignore: Collection[str] = ()) -> hypernetx.Hy
         >>> X.incidence_dict, X.edges[0].weight
         ({0: [0, 1], 1: [1]}, 3.0)
     """
-    check_holds(H, "a HyperNetX hypergraph", ("isolated", "empty"), ignore)
-    parts = to_parts(H)
+    parts = _parts(H, "a HyperNetX hypergraph", ignore, ("isolated", "empty"))
+    check_holds(H, "a HyperNetX hypergraph", ("isolated", "empty"), [word for word in ignore if word != "names"])
     rows = [(hyperedge, vertex) for vertex, hyperedge, _ in parts.incidences]  # this order keeps that of the vertices
     used = {hyperedge: parts.hyperedges[hyperedge] for hyperedge, _ in rows}
     hypernetx = import_extra("hypernetx", "interop")
@@ -181,6 +192,12 @@ def from_hypernetx(hypergraph: hypernetx.Hypergraph, *, ignore: Collection[str] 
     return from_parts(parts, ignore=ignore)
 
 
+def _parts(H: Hypergraph, holder: str, ignore: Collection[str], allowed: tuple[str, ...] = ()) -> Parts:
+    misread = misread_names(H)
+    refuse(holder, {"names": misread}, ignore, ("names", *allowed))
+    return to_parts(H, named=not misread)
+
+
 def _names(nodes: list[Any], side: str) -> dict[Hashable, Hashable]:
     tagged = all(isinstance(node, tuple) and len(node) == 2 and node[0] == side for node in nodes)
     return {node: node[1] if tagged else node for node in nodes}
@@ -194,5 +211,9 @@ def _properties(view: Any) -> dict[Any, dict[str, Any]]:
         merged = {**values["misc_properties"], **values}
         del merged["misc_properties"]
         merged.pop("_level", None)  # which HyperNetX keeps for itself
-        found[name] = {key: value for key, value in merged.items() if value is not None and value == value}  # no NaN
+        found[name] = {key: value for key, value in merged.items() if not _is_missing(value)}
     return found
+
+
+def _is_missing(value: object) -> bool:
+    return value is None or (isinstance(value, float) and value != value)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import torch
+from torch import Tensor
 
 from hypergnn.checks import check_choice
 from hypergnn.extras import import_extra
@@ -111,12 +112,14 @@ def from_pyg(data: Data) -> Hypergraph:
     pyg = import_extra("torch_geometric.data.hypergraph_data", "interop")
     if not isinstance(data, pyg.Data):
         raise TypeError(f"data must be a torch_geometric Data; got {type(data).__name__}.")
+    if isinstance(data, import_extra("torch_geometric.data", "interop").Batch):
+        raise TypeError("data must be one Data; got a Batch of several. Convert each of data.to_data_list().")
     held = data.to_dict()  # what was set, where attributes of the object would also be what PyG guesses
     index = held.get("edge_index" if isinstance(data, pyg.HyperGraphData) else "hyperedge_index")
-    if index is None or index.dim() != 2 or index.shape[0] != 2:
+    if not isinstance(index, Tensor) or index.dim() != 2 or index.shape[0] != 2:
         raise ValueError(
-            "data must have hyperedge_index, or edge_index in a HyperGraphData, of shape (2, incidences), vertices "
-            f"above hyperedges; got {None if index is None else tuple(index.shape)}."
+            "data must have hyperedge_index, or edge_index in a HyperGraphData, a tensor of shape (2, incidences), "
+            f"vertices above hyperedges; got {tuple(index.shape) if isinstance(index, Tensor) else repr(index)}."
         )
     n_vertices = held.get("num_nodes", held["x"].shape[0] if held.get("x") is not None else None)
     if n_vertices is None:

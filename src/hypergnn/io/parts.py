@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hypergnn.checks import Names
+from hypergnn.checks import Names, are_integers
 from hypergnn.hypergraph import Hypergraph
 from hypergnn.io.losses import READING, refuse
 
@@ -70,7 +70,7 @@ def from_parts(
     vertex_names, vertices = number(parts.vertices)
     hyperedge_names, hyperedges = number(parts.hyperedges)
     pairs = [(vertex, hyperedge) for vertex, hyperedge, _ in parts.incidences]
-    if "direction" in ignore:  # a vertex may be in both the head and the tail
+    if "direction" in ignore and (directed or _has_direction(parts)):  # a vertex may be in both the head and the tail
         pairs = list(dict.fromkeys(pairs))
     _check_unique(pairs)
     weight, centroid = [1.0] * len(hyperedges), [-1] * len(hyperedges)
@@ -98,6 +98,14 @@ def labels(names: Names | None, size: int) -> list[Any]:
     return [name.item() if isinstance(name, np.generic) and name.dtype.kind in "biuf" else name for name in names]
 
 
+def misread_names(H: Hypergraph) -> str:
+    """What a reader that takes 0, 1, 2, … in any order for numbers would lose of the names of ``H``, if anything."""
+    for names, size in ((H.vertex_names, H.n_vertices), (H.hyperedge_names, H.n_hyperedges)):
+        if names is not None and are_integers(names) and set(names.tolist()) == set(range(size)):
+            return f"names that are the numbers 0 to {size - 1} in another order, which would be taken for numbers"
+    return ""
+
+
 def number(names: Iterable[Hashable]) -> tuple[Names | None, dict[Hashable, int]]:
     """Number names in their order; names that are the numbers 0, 1, 2, … themselves, in any order, stay what they are.
 
@@ -108,20 +116,17 @@ def number(names: Iterable[Hashable]) -> tuple[Names | None, dict[Hashable, int]
     if are_integers(listed):
         if set(listed) == set(range(len(listed))):
             return None, {name: int(name) for name in listed}  # type: ignore[call-overload]
-        return np.array(listed), {name: position for position, name in enumerate(listed)}
+        fit = all(-(2**63) <= int(name) < 2**63 for name in listed)  # type: ignore[call-overload]
+        return np.array(listed, dtype=np.int64 if fit else object), {
+            name: position for position, name in enumerate(listed)
+        }
     array: npt.NDArray[Any] = np.fromiter(listed, dtype=object, count=len(listed))
     return array, {name: position for position, name in enumerate(listed)}
-
-
-def are_integers(names: Iterable[object]) -> bool:
-    """Whether all ``names`` are whole numbers."""
-    return all(isinstance(name, (int, np.integer)) and not isinstance(name, bool) for name in names)
 
 
 def _losses(parts: Parts, directed: bool, is_complex: bool) -> dict[str, str]:
     vertices = list(parts.vertices.items())
     incidences = [((vertex, hyperedge), attributes) for vertex, hyperedge, attributes in parts.incidences]
-    directed = directed or any("direction" in attributes for _, attributes in incidences)
     spare = {
         "vertices": {key for _, attributes in vertices for key in attributes} - {"weight"},
         "hyperedges": {
@@ -134,7 +139,7 @@ def _losses(parts: Parts, directed: bool, is_complex: bool) -> dict[str, str]:
     }
     listed = [f"of {kind} ({', '.join(sorted(map(repr, keys)))})" for kind, keys in spare.items() if keys]
     return {
-        "direction": "the direction of hyperedges" if directed else "",
+        "direction": "the direction of hyperedges" if directed or _has_direction(parts) else "",
         "asc": "that this is a simplicial complex, with all subsets of its hyperedges" if is_complex else "",
         "vertex_weights": _weights_lost("vertex", vertices),
         "incidence_weights": _weights_lost("incidence", incidences),
@@ -144,8 +149,15 @@ def _losses(parts: Parts, directed: bool, is_complex: bool) -> dict[str, str]:
 
 
 def _weights_lost(kind: str, records: Sequence[tuple[Hashable, Attributes]]) -> str:
-    weights = ((name, attributes["weight"]) for name, attributes in records if attributes.get("weight", 1) != 1)
+    weights = ((name, attributes.get("weight", 1)) for name, attributes in records)
+    weights = (
+        (name, weight) for name, weight in weights if not (isinstance(weight, (int, float, np.number)) and weight == 1)
+    )
     return next((f"the weight of {kind} {name!r}, {weight}" for name, weight in weights), "")
+
+
+def _has_direction(parts: Parts) -> bool:
+    return any("direction" in attributes for _, _, attributes in parts.incidences)
 
 
 def _has_centroid(parts: Parts, attributes: Attributes) -> bool:

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from hypergnn.checks import Names, check_choice
+from hypergnn.checks import Names, are_integers, check_choice
 from hypergnn.extras import import_extra
 from hypergnn.files import replacing
 from hypergnn.hypergraph import Hypergraph
 from hypergnn.incidence import Ids
 from hypergnn.io.losses import check_holds, check_ignore, refuse
-from hypergnn.io.parts import are_integers, labels, number
+from hypergnn.io.parts import labels, misread_names, number
 
 if TYPE_CHECKING:
     import pyarrow
@@ -54,7 +54,7 @@ def write_incidence_table(H: Hypergraph, path: str | os.PathLike[str], *, ignore
     suffix = _suffix(path)
     pyarrow = import_extra("pyarrow", "tables")
     vertices, hyperedges = labels(H.vertex_names, H.n_vertices), labels(H.hyperedge_names, H.n_hyperedges)
-    odd = _unwritable(vertices, suffix) or _unwritable(hyperedges, suffix)
+    odd = _unwritable(vertices, suffix) or _unwritable(hyperedges, suffix) or misread_names(H)
     refuse(f"a {suffix} table", {"names": odd}, ignore, _WRITING)
     if odd:
         vertices, hyperedges = labels(None, H.n_vertices), labels(None, H.n_hyperedges)
@@ -118,6 +118,8 @@ def read_incidence_table(
                 raise ValueError(
                     f"column {column!r} must have a value in each row; {table[column].null_count} are missing."
                 )
+        if weight is None and "weight" in table.column_names and "attrs" not in ignore:
+            raise ValueError("the column 'weight' must be asked for: give weight='weight', or ignore=('attrs',).")
         spare = [repr(column) for column in table.column_names if column not in asked]
         lost = f"the columns {', '.join(spare)}" if spare else ""
         refuse("a Hypergraph", {"attrs": lost}, ignore, ("attrs",))
@@ -210,7 +212,7 @@ def _encode(column: pyarrow.ChunkedArray, name: str, is_text: bool) -> tuple[Ids
     types, kind = pyarrow.types, column.type
     if types.is_dictionary(kind):
         kind = kind.value_type
-    if not (types.is_integer(kind) or types.is_string(kind) or types.is_large_string(kind)):
+    if not any(of(kind) for of in (types.is_integer, types.is_string, types.is_large_string, types.is_string_view)):
         raise ValueError(f"column {name!r} must hold text or integers; got {kind}. Convert it.")
     large = column.cast(pyarrow.int64() if types.is_integer(kind) else pyarrow.large_string())
     encoded = large.combine_chunks().dictionary_encode()
