@@ -106,16 +106,20 @@ def test_numbers_and_text_number_the_hyperedges_alike():
         from_tables(incidences={"vertex": ["a", "b"], "hyperedge": ["x", None]})
 
 
-def test_without_features_the_memberships_are_the_features_and_all_tables_name_vertices():
+def test_without_features_the_memberships_are_the_features():
+    incidences = {"v": ["b", "a", "z"], "e": ["x", "x", "y"]}
     labels = {"vertex": ["z", "a", "b"], "label": [0, 1, 0], "split": ["train", "val", "test"]}
-    links = {"from": ["a", "q"], "to": ["b", "a"]}
-    data = from_tables(incidences={"v": ["b", "a"], "e": ["x", "x"]}, labels=labels, links=links)
-    assert data.hypergraph.vertex_names.tolist() == ["b", "a", "z", "q"]
+    data = from_tables(incidences=incidences, labels=labels, links={"from": ["a"], "to": ["b"]})
+    assert data.hypergraph.vertex_names.tolist() == ["b", "a", "z"]
     assert sparse.issparse(data.x)
-    assert data.x.toarray().tolist() == [[1], [1], [0], [0]]
-    assert data.feature_names == ("x",)
-    assert data.y.tolist() == [0, 1, 0, -1]
-    assert data.graph.to_scipy().toarray().tolist() == [[0, 1, 0, 0], [1, 0, 0, 1], [0, 0, 0, 0], [0, 1, 0, 0]]
+    assert data.x.toarray().tolist() == [[1, 0], [1, 0], [0, 1]]
+    assert data.feature_names == ("x", "y")
+    assert data.y.tolist() == [0, 1, 0]
+    assert data.graph.to_scipy().toarray().tolist() == [[0, 1, 0], [1, 0, 0], [0, 0, 0]]
+    with pytest.raises(
+        ValueError, match=r"labels must name only vertices that are in a hyperedge; 1 ids are in none: 'q'"
+    ):
+        from_tables(incidences=incidences, labels={"vertex": ["q"], "label": [0]})
 
 
 def test_features_that_are_mostly_zero_become_sparse():

@@ -70,8 +70,8 @@ class Config:
     """The factor λ of the L2 penalty."""
     patience: int = 100
     """Epochs without a new lowest validation loss after which a trial ends."""
-    max_epochs: int = 10_000
-    """Epochs after which a trial ends in any case; the paper's networks run out of patience long before."""
+    max_epochs: int = 1000
+    """Epochs after which a trial ends in any case; the paper names no such limit."""
 
     def __post_init__(self) -> None:
         """Refuse settings that cannot be."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -9,11 +10,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from torch import Tensor
+
 from hypergnn.files import write_atomic
 from hypergnn.models import Network, config_from
 
 FORMAT = 1
-_KEY = "hypergnn"
+_KEY, _SUM = "hypergnn", "sha256"
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,11 @@ def save(
 
     from hypergnn import __version__
 
+    if not isinstance(network, Network):
+        raise TypeError(
+            f"network must be a hypergnn.models.Network; got {type(network).__name__}. For other modules save their "
+            "state_dict(), e.g. with safetensors.torch.save_file."
+        )
     names = [str(number) for number in range(network.n_classes)] if class_names is None else list(class_names)
     if len(names) != network.n_classes:
         raise ValueError(f"class_names must have {network.n_classes} names, one per score; got {len(names)}.")
@@ -65,7 +73,8 @@ def save(
         "about": dict(about or {}),
     }
     state = {name: tensor.detach().cpu().contiguous() for name, tensor in network.state_dict().items()}
-    write_atomic(Path(path), to_bytes(state, metadata={_KEY: json.dumps(header)}))
+    text = json.dumps(header)
+    write_atomic(Path(path), to_bytes(state, metadata={_KEY: text, _SUM: _checksum(text, state)}))
 
 
 def load(path: str | os.PathLike[str]) -> SavedModel:
@@ -78,21 +87,33 @@ def load(path: str | os.PathLike[str]) -> SavedModel:
 
     try:
         with safe_open(path, framework="pt") as file:
-            header = json.loads((file.metadata() or {}).get(_KEY, "null"))
+            metadata = file.metadata() or {}
             state = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, json.JSONDecodeError) as error:
+    except SafetensorError as error:
         raise ValueError(f"{path} is damaged or not a model file: {error}.") from error
-    if not isinstance(header, dict) or "format" not in header:
+    if _KEY not in metadata:
         raise ValueError(f"{path} is a safetensors file, but not one that hypergnn has written.")
+    if _checksum(metadata[_KEY], state) != metadata.get(_SUM):
+        raise ValueError(f"{path} is damaged: its content does not have the checksum that stands in it.")
+    header = json.loads(metadata[_KEY])
     if header["format"] != FORMAT:
         raise ValueError(
-            f"{path} has format {header['format']}, written by hypergnn {header.get('version')}; this version reads "
+            f"{path} has format {header['format']}, written by hypergnn {header['version']}; this version reads "
             f"format {FORMAT}. Use that version, or train again."
         )
     try:
         network = Network(config_from(header["config"]), header["n_features"], len(header["class_names"]))
         network.load_state_dict(state)
-    except (KeyError, TypeError, RuntimeError) as error:
-        raise ValueError(f"{path} is damaged: its parts do not fit together ({error}).") from error
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ValueError(f"{path} does not fit this version of hypergnn, but {header['version']}: {error}") from error
     network.eval()
     return SavedModel(network, tuple(header["class_names"]), header["about"])
+
+
+def _checksum(header: str, state: Mapping[str, Tensor]) -> str:
+    """Of all that a file says, in the order of the names: damage that leaves it readable changes this."""
+    digest = hashlib.sha256(header.encode())
+    for name in sorted(state):
+        digest.update(f"{name} {tuple(state[name].shape)}".encode())
+        digest.update(state[name].contiguous().numpy().tobytes())
+    return digest.hexdigest()

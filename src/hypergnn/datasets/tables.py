@@ -42,9 +42,9 @@ def from_tables(
 ) -> Dataset:
     """Make a dataset of one's own tables: each a ``.csv`` or ``.parquet`` file, or a table in memory.
 
-    Vertices stand in the order of the features, or without features in the order in which incidences, labels and links
-    name them first. Ids are text or whole numbers and compared as text, so that 7 in one file is "7" in another; they
-    become the names of vertices and hyperedges. Columns that nothing below speaks of are not looked at.
+    Vertices stand in the order of the features, or without features in the order in which incidences name them first;
+    the other tables may name no more. Ids are text or whole numbers and compared as text, so that 7 in one file is "7"
+    in another; they become the names of vertices and hyperedges. Columns that nothing below speaks of are not looked at.
 
     Args:
         incidences: A row for each membership: a vertex and a hyperedge. Vertices without a row are isolated.
@@ -108,22 +108,23 @@ def from_tables(
 
 
 def _vertices(tables: dict[str, Opened]) -> tuple[npt.NDArray[Any], dict[str, int]]:
-    """The ids in order, and the place of each; with features, others may not name vertices that these lack."""
+    """The ids in order of the features, or else of the incidences, and the place of each; others may name no more."""
     columns = {what: list(table.ids.values()) for what, table in tables.items()}
-    leading = columns.pop("features", None)
-    if leading is None:
-        named = dict.fromkeys(one for several in columns.values() for column in several for one in column.ids)
-        place = {one: number for number, one in enumerate(named)}
+    if "features" in columns:
+        (leading,) = columns.pop("features")
+        place = {leading.ids[code]: number for number, code in enumerate(leading.codes.tolist())}
+        need, lack, remedy = "have features", "have none", "Add their rows to features"
     else:
-        place = {leading[0].ids[code]: number for number, code in enumerate(leading[0].codes.tolist())}
-        for what, several in columns.items():
-            unknown = [one for column in several for one in column.ids if one not in place]
-            if unknown:
-                raise ValueError(
-                    f"{what} must name only vertices that have features; {len(unknown)} ids have none: "
-                    f"{listed(unknown)}. Add their rows to features, or compare the spelling with "
-                    f"{listed(list(place)[:2])}."
-                )
+        (leading,) = columns.pop("incidences")
+        place = {one: number for number, one in enumerate(leading.ids)}
+        need, lack, remedy = "are in a hyperedge", "are in none", "Add them to incidences, give features"
+    for what, several in columns.items():
+        unknown = [one for column in several for one in column.ids if one not in place]
+        if unknown:
+            raise ValueError(
+                f"{what} must name only vertices that {need}; {len(unknown)} ids {lack}: {listed(unknown)}. "
+                f"{remedy}, or compare the spelling with {listed(list(place)[:2])}."
+            )
     if not place:
         raise ValueError("the tables must name at least one vertex; they have no rows.")
     return np.array(list(place), dtype=object), place

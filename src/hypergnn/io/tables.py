@@ -169,25 +169,25 @@ def read_file(path: str | os.PathLike[str], *, text: Sequence[str] = ()) -> pyar
         ...     read_file(path, text=["title"]).to_pydict()
         {'title': ['007', '1984'], 'year': [None, 1956]}
     """
-    pyarrow = import_extra("pyarrow", "tables")
-    if _suffix(path) == ".parquet":
-        with open(path, "rb") as file:
-            try:
-                return import_extra("pyarrow.parquet", "tables").read_table(file)
-            except OSError as error:
-                raise ValueError(str(error)) from error
+    pyarrow, suffix = import_extra("pyarrow", "tables"), _suffix(path)
+    # Bytes, not a Python file: pyarrow's threads may still hold that one when the interpreter ends, which then aborts.
+    content = pyarrow.BufferReader(Path(path).read_bytes())
+    if suffix == ".parquet":
+        try:
+            return import_extra("pyarrow.parquet", "tables").read_table(content)
+        except OSError as error:
+            raise ValueError(str(error)) from error
     reader = import_extra("pyarrow.csv", "tables")
-    with open(path, "rb") as file:
-        return reader.read_csv(
-            file,
-            parse_options=reader.ParseOptions(newlines_in_values=True),
-            convert_options=reader.ConvertOptions(
-                column_types=dict.fromkeys(text, pyarrow.large_string()),
-                strings_can_be_null=True,
-                quoted_strings_can_be_null=False,
-                null_values=[""],
-            ),
-        )
+    return reader.read_csv(
+        content,
+        parse_options=reader.ParseOptions(newlines_in_values=True),
+        convert_options=reader.ConvertOptions(
+            column_types=dict.fromkeys(text, pyarrow.large_string()),
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+            null_values=[""],
+        ),
+    )
 
 
 def _suffix(path: str | os.PathLike[str]) -> str:

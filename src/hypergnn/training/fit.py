@@ -67,6 +67,8 @@ class Outcome:
         if not self.records:
             return "Outcome(no trial)"
         centre, spread = self.test_accuracy()
+        if len(self.records) == 1:
+            return f"Outcome(1 trial, test accuracy {centre:.2f} %)"
         return f"Outcome({len(self.records)} trials, test accuracy {centre:.2f} ± {spread:.2f} %)"
 
 
