@@ -43,8 +43,8 @@ def from_tables(
     """Make a dataset of one's own tables: each a ``.csv`` or ``.parquet`` file, or a table in memory.
 
     Vertices stand in the order of the features, or without features in the order in which incidences name them first;
-    the other tables may name no more. Ids are text or whole numbers and compared as text, so that 7 in one file is "7"
-    in another; they become the names of vertices and hyperedges. Columns that nothing below speaks of are not looked at.
+    the other tables may name no more. Ids are text or whole numbers and compared as text, so 7 in one file is "7"
+    in another; they become the names of vertices and hyperedges. Other columns are not looked at.
 
     Args:
         incidences: A row for each membership: a vertex and a hyperedge. Vertices without a row are isolated.
