@@ -22,3 +22,9 @@ def normalization(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(params=["hyperedges", "vertices"])
 def softmax_over(request: pytest.FixtureRequest) -> str:
     return request.param
+
+
+@pytest.fixture(params=["numba", "torch"])
+def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("HYPERGNN_BACKEND", request.param)
+    return request.param

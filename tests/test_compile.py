@@ -14,7 +14,7 @@ from torch.nn.functional import elu
 
 from hypergnn import Graph, GraphAttention, GraphConv, Hypergraph, HypergraphAttention, HypergraphConv
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("backend")]
 
 
 class Network(nn.Module):

@@ -6,7 +6,9 @@ from structures import adjacency, attended, centroids, dense, hypergraph, random
 from torch.autograd import gradcheck
 
 from hypergnn import Graph, Hypergraph, functional, reference
-from hypergnn.kernels import segment_sum
+from hypergnn.kernels import transition
+
+pytestmark = pytest.mark.usefixtures("backend")
 
 WORKED = Hypergraph.from_hyperedges([[0, 1, 2], [1, 2, 3]], n_vertices=4, weight=[1.0, 3.0])
 
@@ -147,10 +149,10 @@ def test_gradients_flow_through_attention_into_both_degrees(H, normalization, so
     assert gradcheck(attention, (x, P, a, weight), fast_mode=True)
 
 
-def test_a_mask_applies_after_the_degrees_were_taken(H, normalization):
+def test_dropout_comes_after_the_degrees_were_taken(H, normalization):
     x, incidence = random(H.n_vertices, 1, 3), positive(H.n_incidences, 1)
     mask = (random(H.n_incidences, 1, seed=3) > 0).double() * 2
-    out = functional.hypergraph_attention(x, H, incidence, normalization=normalization, mask=mask)
+    out = functional.hypergraph_attention(x, H, incidence, normalization=normalization, dropped=incidence * mask)
     matrix, masked = attended(H, incidence[:, 0]), attended(H, (incidence * mask)[:, 0])
     D, B = reference.vertex_degree(matrix, H.weight), reference.hyperedge_degree(matrix)
     left = {"none": D**0, "row": reference._power(D, -1), "symmetric": reference._power(D, -0.5)}[normalization]
@@ -256,10 +258,10 @@ def test_the_dtype_of_the_features_is_kept(dtype):
 def test_attended_trials_are_independent(normalization):
     H = hypergraph("more hyperedges than vertices")
     x, incidence, mask = random(2, 3, 2, 4), positive(2, H.n_incidences, 2), positive(2, H.n_incidences, 2)
-    together = functional.hypergraph_attention(x, H, incidence, normalization=normalization, mask=mask)
+    together = functional.hypergraph_attention(x, H, incidence, normalization=normalization, dropped=incidence * mask)
     for trial in range(2):
         alone = functional.hypergraph_attention(
-            x[trial], H, incidence[trial], normalization=normalization, mask=mask[trial]
+            x[trial], H, incidence[trial], normalization=normalization, dropped=(incidence * mask)[trial]
         )
         torch.testing.assert_close(together[trial], alone)
 
@@ -268,11 +270,11 @@ def test_attended_trials_are_independent(normalization):
 def test_the_projection_comes_on_the_cheaper_side(monkeypatch, width):
     widths = []
 
-    def counting(x, by, values=None):
+    def counting(x, *given, **scalings):
         widths.append(x.shape[-1])
-        return segment_sum(x, by, values)
+        return transition(x, *given, **scalings)
 
-    monkeypatch.setattr("hypergnn.functional.convolution.segment_sum", counting)
+    monkeypatch.setattr("hypergnn.functional.convolution.transition", counting)
     functional.hypergraph_conv(random(4, 5), WORKED, projection=random(5, width))
     assert set(widths) == {min(width, 5)}
 
@@ -410,10 +412,10 @@ def attention_arguments(**changes):
         ),
         (
             lambda: functional.hypergraph_attention(
-                torch.rand(4, 1, 3), WORKED, torch.rand(6, 1), mask=torch.ones(6, 2)
+                torch.rand(4, 1, 3), WORKED, torch.rand(6, 1), dropped=torch.ones(6, 2)
             ),
             ValueError,
-            r"mask must have shape \(6, 1\), one entry per incidence and head",
+            r"dropped must have shape \(6, 1\), one entry per incidence and head",
         ),
         (
             lambda: functional.graph_attention(

@@ -6,8 +6,9 @@ from structures import attended, dense, hypergraph, random
 from torch.autograd import gradcheck, gradgradcheck
 from torch.library import opcheck
 
-from hypergnn import kernels
-from hypergnn.kernels import matmul, segment_softmax, segment_sum, torch_backend
+from hypergnn.kernels import matmul, operators, segment_softmax, segment_sum, torch_backend
+
+pytestmark = pytest.mark.usefixtures("backend")
 
 
 def test_sums_equal_dense_products(H):
@@ -91,9 +92,9 @@ def test_softmax_survives_huge_logits():
 def test_inner_products_come_in_chunks(monkeypatch):
     H = hypergraph("more hyperedges than vertices")
     rows, members = random(1, H.n_hyperedges, 2, 3), random(1, H.n_vertices, 2, 3)
-    whole = kernels._incidence_dot(rows, members, *H.hyperedges)
+    whole = operators.incidence_dot(rows, members, *H.hyperedges)
     monkeypatch.setattr(torch_backend, "CHUNK", 12)
-    torch.testing.assert_close(kernels._incidence_dot(rows, members, *H.hyperedges), whole)
+    torch.testing.assert_close(operators.incidence_dot(rows, members, *H.hyperedges), whole)
     expected = (rows[:, H.hyperedge] * members[:, H.vertex]).sum(-1)
     torch.testing.assert_close(whole, expected)
 
@@ -102,11 +103,11 @@ def test_inner_products_come_in_chunks(monkeypatch):
 def test_torch_accepts_the_operators():
     H = hypergraph("more vertices than hyperedges")
     x, values = random(2, H.n_vertices, 2, 3).requires_grad_(), random(2, H.n_incidences, 2).requires_grad_()
-    opcheck(kernels._segment_sum, (x, values, *H.hyperedges))
-    opcheck(kernels._segment_sum, (x, None, *H.hyperedges))
-    opcheck(kernels._incidence_dot, (random(2, H.n_hyperedges, 2, 3), x, *H.hyperedges))
-    opcheck(kernels._segment_softmax, (values, H.hyperedges.offsets, H.hyperedges.position))
-    opcheck(kernels._segment_total, (values, H.hyperedges.offsets, H.hyperedges.position))
-    opcheck(kernels._matmul, (random(2, 5, 6).requires_grad_(), random(2, 6, 4).requires_grad_()))
-    opcheck(kernels._seeded_dropout, (values, 0.4, torch.tensor([[1, 2], [3, 4]], dtype=torch.int32)))
-    opcheck(kernels._segment_softmax, (values, H.vertices.offsets, H.vertices.position))
+    opcheck(operators.segment_sum.traced, (x, values, *H.hyperedges))
+    opcheck(operators.segment_sum.traced, (x, None, *H.hyperedges))
+    opcheck(operators.incidence_dot.traced, (random(2, H.n_hyperedges, 2, 3), x, *H.hyperedges))
+    opcheck(operators.segment_softmax.traced, (values, H.hyperedges.offsets, H.hyperedges.position))
+    opcheck(operators.segment_total.traced, (values, H.hyperedges.offsets, H.hyperedges.position))
+    opcheck(operators.matmul.traced, (random(2, 5, 6).requires_grad_(), random(2, 6, 4).requires_grad_()))
+    opcheck(operators.seeded_dropout.traced, (values, 0.4, torch.tensor([[1, 2], [3, 4]], dtype=torch.int32)))
+    opcheck(operators.segment_softmax.traced, (values, H.vertices.offsets, H.vertices.position))

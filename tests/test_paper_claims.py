@@ -9,6 +9,8 @@ from structures import adjacency, dense, random
 
 from hypergnn import Graph, Hypergraph, HypergraphAttention, HypergraphConv, functional
 
+pytestmark = pytest.mark.usefixtures("backend")
+
 
 def transition(H: Hypergraph, normalization: str) -> torch.Tensor:
     return functional.hypergraph_conv(torch.eye(H.n_vertices, dtype=torch.float64), H, normalization=normalization)

@@ -3,6 +3,8 @@ import torch
 
 from hypergnn.randomness import dropout, seeded
 
+pytestmark = pytest.mark.usefixtures("backend")
+
 
 def draw(seeds, epoch, *shape, rate=0.5, calls=1):
     with seeded(seeds, epoch):

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from hypergnn.incidence import Segments, Structure, group
-from hypergnn.kernels import segment_sum
+from hypergnn.kernels import Dropout, segment_sum
+from hypergnn.randomness import draw, dropout
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -21,7 +22,7 @@ class SparseFeatures(Structure):
     """A sparse ``(N, F)`` matrix of features in both orders, so that products with it and its transpose are fast.
 
     Layers take it wherever they take a sparse CSR tensor; unlike that, it may be multiplied by the projections of many
-    trials at once, and its values may carry an axis of trials.
+    trials at once, after dropout that each of them draws for itself.
 
     Example:
         >>> from scipy.sparse import csr_array
@@ -37,7 +38,11 @@ class SparseFeatures(Structure):
     column_members: Tensor
     column_position: Tensor
     values: Tensor
-    """The non-zeros, ``(..., nnz)``, in the order of their rows."""
+    """The non-zeros, ``(nnz,)``, in the order of their rows."""
+    keys: Tensor | None = None
+    """Two for each trial, ``(trials, 2)``, if each drops other non-zeros."""
+    dropout: float = 0.0
+    """How many of them are dropped."""
 
     @classmethod
     def from_scipy(cls, matrix: sparse.csr_array, dtype: torch.dtype = torch.float32) -> SparseFeatures:
@@ -53,7 +58,8 @@ class SparseFeatures(Structure):
     @property
     def shape(self) -> torch.Size:
         """Shape of the matrix, with that of the trials before it."""
-        return torch.Size((*self.values.shape[:-1], self.row_offsets.shape[0] - 1, self.column_offsets.shape[0] - 1))
+        trials = () if self.keys is None else self.keys.shape[:1]
+        return torch.Size((*trials, self.row_offsets.shape[0] - 1, self.column_offsets.shape[0] - 1))
 
     @property
     def dtype(self) -> torch.dtype:
@@ -65,9 +71,12 @@ class SparseFeatures(Structure):
         """Where the arrays are."""
         return self.values.device
 
-    def with_values(self, values: Tensor) -> SparseFeatures:
-        """The same places with other values, ``(..., nnz)``: after dropout, for example."""
-        return replace(self, values=values)
+    def dropped(self, rate: float) -> SparseFeatures:
+        """The same features after dropout; inside :func:`~hypergnn.randomness.seeded`, of each trial its own."""
+        drawn = draw(rate) if rate > 0 else None
+        if drawn is None:
+            return replace(self, values=dropout(self.values, rate))
+        return replace(self, keys=drawn.keys, dropout=drawn.rate)
 
     def project(self, projection: Tensor) -> Tensor:
         """``X P``: ``(..., N, F')`` from ``(..., F, F')``."""
@@ -79,7 +88,9 @@ class SparseFeatures(Structure):
             self.column_members,
             self.column_position,
         )
-        return segment_sum(projection.unsqueeze(-2), by=by, values=self.values.unsqueeze(-1)).squeeze(-2)
+        drawn = None if self.keys is None else Dropout(self.dropout, self.keys)
+        wide = projection if drawn is None else projection.expand(self.keys.shape[0], *projection.shape[-2:])
+        return segment_sum(wide.unsqueeze(-2), by=by, values=self.values.unsqueeze(-1), dropout=drawn).squeeze(-2)
 
     def to_dense(self) -> Tensor:
         """The matrix with all its zeros."""

@@ -6,9 +6,9 @@ then by column; per-incidence tensors (attention scores, for example) always fol
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ from torch import Tensor
 from torch.utils import _pytree as pytree
 
 Ids = npt.NDArray[np.int64]
+T = TypeVar("T")
 
 
 class Segments(NamedTuple):
@@ -76,7 +77,7 @@ class Structure:
 
     def _flatten(self) -> tuple[list[Any], tuple[bool, ...]]:
         leaves = [getattr(self, name) for name in self._names("Tensor")]
-        return leaves, tuple(getattr(self, name) for name in self._names("bool"))
+        return leaves, tuple(getattr(self, name) for name in self._names("bool") + self._names("float"))
 
     def _flatten_with_keys(self) -> tuple[list[tuple[pytree.KeyEntry, Any]], tuple[bool, ...]]:
         leaves, context = self._flatten()
@@ -86,7 +87,17 @@ class Structure:
     @classmethod
     def _unflatten(cls, leaves: Iterable[Any], context: tuple[bool, ...]) -> Self:
         tensors = dict(zip(cls._names("Tensor"), leaves, strict=True))
-        return cls(**tensors, **dict(zip(cls._names("bool"), context, strict=True)))
+        return cls(**tensors, **dict(zip(cls._names("bool") + cls._names("float"), context, strict=True)))
+
+    def derived(self, key: Any, make: Callable[[], T]) -> T:
+        """What ``make`` makes of this structure, kept for the next time unless a program is being traced."""
+        if torch.compiler.is_compiling():
+            return make()
+        kept: dict[Any, Any] = self.__dict__.setdefault("_derived", {})
+        if key not in kept:
+            kept[key] = make()
+        made: T = kept[key]
+        return made
 
 
 class Grouped(NamedTuple):

@@ -8,7 +8,6 @@ from typing import Any, Literal, NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import elu
 
 from hypergnn import layers
 from hypergnn.checks import check_choice, check_number, check_size
@@ -17,7 +16,7 @@ from hypergnn.functional.projection import Features
 from hypergnn.graph import Graph
 from hypergnn.hypergraph import Hypergraph
 from hypergnn.layers import Layer
-from hypergnn.randomness import dropout
+from hypergnn.randomness import activate, dropout
 
 
 class Kind(NamedTuple):
@@ -149,15 +148,17 @@ class Network(nn.Module):
         if None in structures:
             missing = KINDS[self.config.model].structures[structures.index(None)]
             raise ValueError(f"a {missing} must be given to the model {self.config.model!r}; got none.")
+        x = self._drop(x)
         for layer in self.layers:
-            x = elu(layer(self._drop(x), *structures))
+            is_last = layer is self.layers[-1]
+            x = activate(layer(x, *structures), self.config.dropout if self.training and not is_last else 0.0)
         return cast(Tensor, x)
 
     def _drop(self, x: Features) -> Features:
         if not self.training:
             return x
         if isinstance(x, SparseFeatures):
-            return x.with_values(dropout(x.values, self.config.dropout))
+            return x.dropped(self.config.dropout)
         if x.layout == torch.sparse_csr:
             values = dropout(x.values(), self.config.dropout)
             return torch.sparse_csr_tensor(x.crow_indices(), x.col_indices(), values, x.shape, check_invariants=False)

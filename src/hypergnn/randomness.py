@@ -14,7 +14,7 @@ from itertools import count
 import torch
 from torch import Tensor
 
-from hypergnn.kernels import seeded_dropout
+from hypergnn.kernels import Dropout, elu_dropout, seeded_dropout
 
 _MASK = (1 << 64) - 1
 
@@ -27,13 +27,11 @@ class _Draws:
         self.epoch = epoch
         self.numbers = count()
 
-    def next_keys(self, device: torch.device) -> Tensor:
+    def next_keys(self) -> Tensor:
         """Two 32-bit keys per trial, ``(trials, 2)``."""
         number = next(self.numbers)
         keys = [_hash(seed, self.epoch, number) for seed in self.seeds]
-        return torch.tensor([[_signed(key >> 32), _signed(key & 0xFFFFFFFF)] for key in keys], dtype=torch.int32).to(
-            device
-        )
+        return torch.tensor([[_signed(key >> 32), _signed(key & 0xFFFFFFFF)] for key in keys], dtype=torch.int32)
 
 
 _current: ContextVar[_Draws | None] = ContextVar("draws", default=None)
@@ -66,14 +64,29 @@ def dropout(x: Tensor, rate: float) -> Tensor:
     """Zero each entry of ``x`` with probability ``rate`` and scale the others by ``1 / (1 - rate)``."""
     if rate == 0:
         return x
+    drawn = draw(rate)
+    return torch.nn.functional.dropout(x, rate) if drawn is None else seeded_dropout(_of_trials(x, drawn), drawn)
+
+
+def activate(x: Tensor, rate: float) -> Tensor:
+    """ELU of ``x``, then :func:`dropout`, in one step where both are drawn from counters."""
+    drawn = draw(rate) if rate > 0 else None
+    if drawn is None:
+        return dropout(elu_dropout(x), rate)
+    return elu_dropout(_of_trials(x, drawn), drawn)
+
+
+def draw(rate: float) -> Dropout | None:
+    """The next dropout of the trials in training; ``None`` outside :func:`seeded`."""
     draws = _current.get()
-    if draws is None:
-        return torch.nn.functional.dropout(x, rate)
-    if x.shape[0] != len(draws.seeds):
-        raise ValueError(
-            f"x must have a leading axis of {len(draws.seeds)} trials, one per seed; got {tuple(x.shape)}."
-        )
-    return seeded_dropout(x, rate, draws.next_keys(x.device))
+    return None if draws is None else Dropout(rate, draws.next_keys())
+
+
+def _of_trials(x: Tensor, drawn: Dropout) -> Tensor:
+    trials = drawn.keys.shape[0]
+    if x.shape[0] != trials:
+        raise ValueError(f"x must have a leading axis of {trials} trials, one per seed; got {tuple(x.shape)}.")
+    return x
 
 
 def _hash(*numbers: int) -> int:

@@ -6,7 +6,6 @@ from typing import Literal, cast
 
 import torch
 from torch import Tensor
-from torch.nn.functional import leaky_relu
 
 from hypergnn.checks import check_choice, check_features, check_like
 from hypergnn.functional.convolution import (
@@ -19,7 +18,7 @@ from hypergnn.functional.convolution import (
 )
 from hypergnn.functional.projection import Features, to_dense
 from hypergnn.hypergraph import Hypergraph
-from hypergnn.kernels import segment_softmax, segment_sum
+from hypergnn.kernels import attend, head_scores, segment_sum
 
 SoftmaxOver = Literal["hyperedges", "vertices"]
 
@@ -45,7 +44,9 @@ def hyperedge_features(x: Features, H: Hypergraph) -> Tensor:
     check_features(x, H.n_vertices, H.device)
     x = to_dense(x)
     if H.is_centred:
-        return x.index_select(-2, cast(Tensor, H.centroid))
+        centroid = cast(Tensor, H.centroid)
+        is_own = H.n_hyperedges == H.n_vertices and H.derived("own", lambda: _counts_from_0(centroid))
+        return x if is_own else x.index_select(-2, centroid)
     mean = inverse(hyperedge_degree(H).to(x.dtype)).unsqueeze(-1) * segment_sum(x, by=H.hyperedges)
     if H.centroid is None:
         return mean
@@ -54,7 +55,7 @@ def hyperedge_features(x: Features, H: Hypergraph) -> Tensor:
 
 def attention_incidence(
     x: Tensor,
-    x_hyperedge: Tensor,
+    x_hyperedge: Tensor | None,
     H: Hypergraph,
     a_vertex: Tensor,
     a_hyperedge: Tensor,
@@ -66,7 +67,8 @@ def attention_incidence(
 
     Args:
         x: Projected vertex features ``x P``, ``(..., N, heads, F')``.
-        x_hyperedge: Projected hyperedge features ``u P``, ``(..., M, heads, F')``.
+        x_hyperedge: Projected hyperedge features ``u P``, ``(..., M, heads, F')``; those of
+            :func:`hyperedge_features` if ``None``.
         H: The hypergraph.
         a_vertex: Half of the weight vector ``a``, ``(..., heads, F')``.
         a_hyperedge: The other half, ``(..., heads, F')``.
@@ -85,15 +87,19 @@ def attention_incidence(
     check_choice("softmax_over", softmax_over, SOFTMAX_OVER)
     check_hypergraph(H)
     check_heads("x", x, H.n_vertices, H.device)
-    check_heads("x_hyperedge", x_hyperedge, H.n_hyperedges, H.device)
-    check_like("x_hyperedge", x_hyperedge, x, tuple(x.shape[-2:]), "the heads and features of x")
     check_like("a_vertex", a_vertex, x, tuple(x.shape[-2:]), "one entry per head and feature")
     check_like("a_hyperedge", a_hyperedge, x, tuple(x.shape[-2:]), "one entry per head and feature")
-    vertex_score = (x * a_vertex.unsqueeze(-3)).sum(-1)  # (..., N, heads)
-    hyperedge_score = (x_hyperedge * a_hyperedge.unsqueeze(-3)).sum(-1)  # (..., M, heads)
-    score = vertex_score.index_select(-2, H.vertex) + hyperedge_score.index_select(-2, H.hyperedge)
-    logits = leaky_relu(score, negative_slope)  # (..., n_incidences, heads)
-    return segment_softmax(logits, by=H.vertices if softmax_over == "hyperedges" else H.hyperedges)
+    if x_hyperedge is None:  # u is linear in x, and so is its score
+        vertex_score, score = head_scores(x, a_vertex, a_hyperedge)  # (..., N, heads)
+        hyperedge_score = hyperedge_features(score, H)  # (..., M, heads)
+    else:
+        check_heads("x_hyperedge", x_hyperedge, H.n_hyperedges, H.device)
+        check_like("x_hyperedge", x_hyperedge, x, tuple(x.shape[-2:]), "the heads and features of x")
+        (vertex_score,) = head_scores(x, a_vertex)
+        (hyperedge_score,) = head_scores(x_hyperedge, a_hyperedge)
+    if softmax_over == "hyperedges":
+        return attend(vertex_score, hyperedge_score, H.vertices, negative_slope)  # (..., n_incidences, heads)
+    return attend(hyperedge_score, vertex_score, H.hyperedges, negative_slope)
 
 
 def hypergraph_attention(
@@ -103,7 +109,7 @@ def hypergraph_attention(
     *,
     normalization: Normalization = "row",
     weight: Tensor | None = None,
-    mask: Tensor | None = None,
+    dropped: Tensor | None = None,
 ) -> Tensor:
     """Hypergraph convolution with an attended incidence in every place of ``H``, in ``D`` and in ``B`` as well.
 
@@ -113,8 +119,8 @@ def hypergraph_attention(
         incidence: Attended incidence, ``(..., n_incidences, heads)``, non-negative.
         normalization: As in :func:`hypergraph_conv`.
         weight: Hyperedge weights in place of ``H.weight``, ``(..., M)``.
-        mask: Factor of each incidence, ``(..., n_incidences, heads)``, applied after ``D`` and ``B`` were taken;
-            dropout of incidences is such a mask.
+        dropped: The incidence after dropout, which is then what propagates; ``D`` and ``B`` stay those of
+            ``incidence``.
 
     Returns:
         ``(..., N, heads, F')``.
@@ -131,9 +137,9 @@ def hypergraph_attention(
     check_like("incidence", incidence, x, per_incidence, "one entry per incidence and head")
     if weight is not None:
         check_like("weight", weight, x, (H.n_hyperedges,), "one entry per hyperedge")
-    if mask is not None:
-        check_like("mask", mask, x, per_incidence, "one entry per incidence and head")
-    return apply_transition(x, H, normalization, weight, incidence, mask)
+    if dropped is not None:
+        check_like("dropped", dropped, x, per_incidence, "one entry per incidence and head")
+    return apply_transition(x, H, normalization, weight, incidence, dropped)
 
 
 def check_heads(name: str, x: Tensor, n_rows: int, device: torch.device) -> None:
@@ -143,3 +149,7 @@ def check_heads(name: str, x: Tensor, n_rows: int, device: torch.device) -> None
         raise ValueError(f"{name} must have shape (..., {n_rows}, heads, features); got {tuple(x.shape)}.")
     rows = "vertex" if name == "x" else "hyperedge"
     check_features(x.flatten(-2) if is_tensor else x, n_rows, device, name=name, rows=rows)
+
+
+def _counts_from_0(ids: Tensor) -> bool:
+    return bool((ids == torch.arange(ids.shape[0], device=ids.device)).all())

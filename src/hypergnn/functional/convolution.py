@@ -10,7 +10,7 @@ from torch import Tensor
 from hypergnn.checks import check_choice, check_features, check_like, check_structure
 from hypergnn.functional.projection import Features, project, project_if_cheaper
 from hypergnn.hypergraph import Hypergraph
-from hypergnn.kernels import segment_sum
+from hypergnn.kernels import segment_sum, transition
 
 Normalization = Literal["symmetric", "row", "none"]
 
@@ -101,28 +101,36 @@ def apply_transition(
     normalization: Normalization,
     weight: Tensor | None,
     incidence: Tensor | None = None,
-    mask: Tensor | None = None,
+    dropped: Tensor | None = None,
 ) -> Tensor:
     """``T X`` for features ``(..., N, F)``, or ``(..., N, heads, F)`` with an attended incidence."""
-    if incidence is not None:
+    if incidence is None and weight is None:
+        key = ("scalings", normalization, x.dtype)
+        left, middle, right = H.derived(key, lambda: _scalings(H, normalization, H.weight.to(x.dtype), None))
+    else:
         weight = H.weight.to(x.dtype) if weight is None else weight
-        if normalization != "none" and H.n_hyperedges > 0:  # no factor of W changes T; this one keeps D from vanishing
-            weight = weight / weight.detach().amax(-1, keepdim=True)
-    degree = vertex_degree(H, incidence=incidence, weight=weight).to(x.dtype).unsqueeze(-1)  # D  (..., N, [heads,] 1)
-    weight = H.weight.to(x.dtype) if weight is None else weight
-    size = hyperedge_degree(H, incidence=incidence).to(x.dtype).unsqueeze(-1)  # B  (..., M, [heads,] 1)
-    weight = weight.unsqueeze(-1) if incidence is None else weight[..., None, None]  # W  (..., M, [1,] 1)
-    if incidence is not None and mask is not None:
-        incidence = incidence * mask
-    if normalization == "symmetric":
-        x = inverse(degree, 0.5) * x  # D^-1/2 X
-    hyperedge_sum = segment_sum(x, by=H.hyperedges, values=incidence)  # Hᵀ X  (..., M, [heads,] F)
-    if normalization != "none":
-        weight = weight * inverse(size)  # W B^-1
-    x = segment_sum(weight * hyperedge_sum, by=H.vertices, values=incidence)  # H W B^-1 Hᵀ X
-    if normalization != "none":
-        x = inverse(degree, 0.5 if normalization == "symmetric" else 1.0) * x  # D^-1/2 or D^-1 times that
-    return x
+        left, middle, right = _scalings(H, normalization, weight, incidence)
+    values = incidence if dropped is None else dropped
+    return transition(x, H.hyperedges, values, left=left, middle=middle, right=right)
+
+
+def _scalings(
+    H: Hypergraph, normalization: Normalization, weight: Tensor, incidence: Tensor | None
+) -> tuple[Tensor | None, Tensor, Tensor | None]:
+    """What scales vertices, hyperedges and vertices again in ``T``, ``(..., rows, heads or 1)`` each."""
+    if normalization == "none":
+        return None, weight.unsqueeze(-1), None  # W
+    if incidence is not None and H.n_hyperedges > 0:  # no factor of W changes T; this one keeps D from vanishing
+        weight = weight / weight.detach().amax(-1, keepdim=True)
+    degree = vertex_degree(H, incidence=incidence, weight=weight)  # D  (..., N, [heads])
+    size = hyperedge_degree(H, incidence=incidence).to(weight.dtype)  # B  (..., M, [heads])
+    if incidence is None:
+        degree, size = degree.unsqueeze(-1), size.unsqueeze(-1)
+    middle = weight.unsqueeze(-1) * inverse(size)  # W B^-1
+    if normalization == "row":
+        return inverse(degree), middle, None  # D^-1
+    root = inverse(degree, 0.5)  # D^-1/2
+    return root, middle, root
 
 
 def check_hypergraph(H: object) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from torch import Tensor
-from torch.nn.functional import leaky_relu
 
 from hypergnn.checks import check_choice, check_features, check_like, check_structure
 from hypergnn.functional.attention import check_heads, hypergraph_attention
@@ -11,7 +10,7 @@ from hypergnn.functional.convolution import NORMALIZATIONS, Normalization, check
 from hypergnn.functional.projection import Features, project, project_if_cheaper
 from hypergnn.graph import Graph
 from hypergnn.hypergraph import Hypergraph
-from hypergnn.kernels import segment_softmax, segment_sum
+from hypergnn.kernels import attend, head_scores, segment_sum
 
 
 def graph_conv(
@@ -37,15 +36,21 @@ def graph_conv(
     check_graph(graph)
     check_features(x, graph.n_vertices, graph.device)
     out, projection = project_if_cheaper(x, projection)
-    degree = graph.degree.to(x.dtype).unsqueeze(-1)  # D̃  (N, 1), at least 1
-    if normalization == "symmetric":
-        out = degree.rsqrt() * out  # D̃^-1/2 X
-    out = segment_sum(out, by=graph.targets)  # (A + I) X
-    if normalization == "symmetric":
-        out = degree.rsqrt() * out
-    elif normalization == "row":
-        out = out / degree
+    if normalization == "none":
+        out = segment_sum(out, by=graph.targets)  # (A + I) X
+    else:
+        entries = graph.derived((normalization, x.dtype), lambda: _entries(graph, normalization).to(x.dtype))
+        out = segment_sum(out.unsqueeze(-2), by=graph.targets, values=entries).squeeze(-2)  # T X
     return out if projection is None else project(out, projection)
+
+
+def _entries(graph: Graph, normalization: Normalization) -> Tensor:
+    """The non-zeros of ``T``, ``(n_directed_links, 1)``."""
+    inverse = graph.degree.rsqrt() if normalization == "symmetric" else graph.degree.reciprocal()  # at least 1
+    entries = inverse.index_select(0, graph.target)
+    if normalization == "symmetric":
+        entries = entries * inverse.index_select(0, graph.source)
+    return entries.unsqueeze(-1)
 
 
 def attention_links(
@@ -70,10 +75,8 @@ def attention_links(
     check_heads("x", x, graph.n_vertices, graph.device)
     check_like("a_target", a_target, x, tuple(x.shape[-2:]), "one entry per head and feature")
     check_like("a_source", a_source, x, tuple(x.shape[-2:]), "one entry per head and feature")
-    target_score = (x * a_target.unsqueeze(-3)).sum(-1)  # (..., N, heads)
-    source_score = (x * a_source.unsqueeze(-3)).sum(-1)
-    score = target_score.index_select(-2, graph.target) + source_score.index_select(-2, graph.source)
-    return segment_softmax(leaky_relu(score, negative_slope), by=graph.targets)
+    target_score, source_score = head_scores(x, a_target, a_source)  # (..., N, heads)
+    return attend(target_score, source_score, graph.targets, negative_slope)
 
 
 def graph_attention(x: Tensor, graph: Graph, attention: Tensor) -> Tensor:
@@ -123,7 +126,7 @@ def mean_attention(
     incidence: Tensor,
     *,
     normalization: Normalization = "row",
-    mask: Tensor | None = None,
+    dropped: Tensor | None = None,
 ) -> Tensor:
     """Mean of a graph's and a hypergraph's attended transition: ``(T_graph + T_hypergraph)/2 X``.
 
@@ -134,7 +137,7 @@ def mean_attention(
         attention: From :func:`attention_links`.
         incidence: From :func:`attention_incidence`.
         normalization: Of the hypergraph's transition.
-        mask: As in :func:`hypergraph_attention`.
+        dropped: As in :func:`hypergraph_attention`.
 
     Example:
         >>> import torch
@@ -144,7 +147,7 @@ def mean_attention(
     """
     _check_same_vertices(graph, H)
     pairwise = graph_attention(x, graph, attention)
-    return (pairwise + hypergraph_attention(x, H, incidence, normalization=normalization, mask=mask)) / 2
+    return (pairwise + hypergraph_attention(x, H, incidence, normalization=normalization, dropped=dropped)) / 2
 
 
 def check_graph(graph: object) -> None:

@@ -24,7 +24,7 @@ def segment_sum(x: Tensor, values: Tensor | None, offsets: Tensor, members: Tens
                 x[trial, :, head].contiguous(),
                 offsets,
                 mode="sum",
-                per_sample_weights=None if values is None else values[trial, :, head].contiguous(),
+                per_sample_weights=None if values is None else values[trial % values.shape[0], :, head].contiguous(),
                 include_last_offset=True,
             )
     return out

@@ -56,10 +56,6 @@ class AttentionLayer(Layer):
     def _drop(self, x: Tensor) -> Tensor:
         return dropout(x, self.dropout) if self.training else x
 
-    def _mask(self, incidence: Tensor) -> Tensor | None:
-        """Dropout of incidences: one mask for both sides of the product."""
-        return self._drop(torch.ones_like(incidence)) if self.training and self.dropout > 0 else None
-
 
 class HypergraphAttention(AttentionLayer):
     """Hypergraph attention of `Bai, Zhang and Torr <https://arxiv.org/abs/1901.08150>`_.
@@ -156,13 +152,13 @@ class HypergraphAttention(AttentionLayer):
             negative_slope=self.negative_slope,
         )  # (..., n_incidences, heads)
         out = functional.hypergraph_attention(
-            self._drop(projected), H, incidence, normalization=self.normalization, mask=self._mask(incidence)
+            self._drop(projected), H, incidence, normalization=self.normalization, dropped=self._drop(incidence)
         )
         out = self._finish(out, x)
         return (out, incidence) if return_attention else out
 
-    def _project_hyperedges(self, projected: Tensor, x_hyperedge: Tensor | None, H: Hypergraph) -> Tensor:
-        """Hyperedge features in the space of the projected vertices, ``(..., M, heads, F')``."""
+    def _project_hyperedges(self, projected: Tensor, x_hyperedge: Tensor | None, H: Hypergraph) -> Tensor | None:
+        """Given hyperedge features in the space of the projected vertices, ``(..., M, heads, F')``."""
         projection = self.projection if self.hyperedge_projection is None else self.hyperedge_projection
         if x_hyperedge is None:
             if self.hyperedge_projection is not None:
@@ -170,7 +166,7 @@ class HypergraphAttention(AttentionLayer):
                     f"x_hyperedge must be given, {projection.shape[-2]} features per hyperedge, because the layer was "
                     "made with hyperedge_features."
                 )
-            return self._by_head(functional.hyperedge_features(projected.flatten(-2), H))
+            return None
         check_features(
             x_hyperedge, H.n_hyperedges, H.device, name="x_hyperedge", rows="hyperedge", width=projection.shape[-2]
         )
@@ -298,9 +294,8 @@ class MeanAttention(AttentionLayer):
         projected = self._project(x)  # (..., N, heads, F')
         slope = self.negative_slope
         attention = functional.attention_links(projected, graph, self.a_target, self.a_source, negative_slope=slope)
-        hyperedges = self._by_head(functional.hyperedge_features(projected.flatten(-2), H))
         incidence = functional.attention_incidence(
-            projected, hyperedges, H, self.a_vertex, self.a_hyperedge, negative_slope=slope
+            projected, None, H, self.a_vertex, self.a_hyperedge, negative_slope=slope
         )
         out = functional.mean_attention(
             self._drop(projected),
@@ -309,7 +304,7 @@ class MeanAttention(AttentionLayer):
             self._drop(attention),
             incidence,
             normalization=self.normalization,
-            mask=self._mask(incidence),
+            dropped=self._drop(incidence),
         )
         return self._finish(out, x)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
-from torch.func import functional_call
+from torch.nn import Parameter
 
 from hypergnn.datasets import Dataset
 from hypergnn.features import SparseFeatures
@@ -22,7 +22,7 @@ from hypergnn.hypergraph import Hypergraph
 from hypergnn.models import Config, Network
 from hypergnn.randomness import seeded
 
-Parameters = dict[str, Tensor]
+Parameters = dict[str, Parameter]
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Trial:
     seconds: float
     curves: dict[str, list[float]]
     """``train_loss`` and ``val_loss`` of each epoch."""
-    parameters: Parameters
+    parameters: dict[str, Tensor]
     scores: Tensor
     """Scores of the classes for every vertex, ``(N, n_classes)``."""
 
@@ -80,7 +80,7 @@ class _State:
 
     seeds: list[int]
     parameters: Parameters
-    best: Parameters
+    best: dict[str, Tensor]
     optimizer: torch.optim.Adam
     best_loss: Tensor  # (trials,)
     best_epoch: Tensor  # (trials,)
@@ -104,7 +104,7 @@ def train(
     for epoch in range(config.max_epochs):
         start = time.perf_counter()
         train_loss = _step(network, task, state, epoch)
-        val_loss = _losses(_scores(network, task, state.parameters), task.y, task.val)
+        val_loss = _losses(_scores(network, task), task.y, task.val)
         _keep_best(state, val_loss, epoch)
         for curve, ours, theirs in zip(state.curves, train_loss.tolist(), val_loss.tolist(), strict=True):
             curve["train_loss"].append(ours)
@@ -119,6 +119,7 @@ def train(
         if over.any():
             yield from _finish(network, task, state, over, epoch + 1)
             state = _select(state, ~over, config)
+            _use(network, state.parameters)
         if not state.seeds:
             return
 
@@ -128,7 +129,8 @@ def _start(network: Network, config: Config, seeds: Sequence[int]) -> _State:
     for seed in seeds:
         network.reset_parameters(torch.Generator().manual_seed(seed))
         drawn.append({name: parameter.detach().clone() for name, parameter in network.named_parameters()})
-    parameters = {name: torch.stack([one[name] for one in drawn]).requires_grad_() for name in drawn[0]}
+    parameters = {name: Parameter(torch.stack([one[name] for one in drawn])) for name in drawn[0]}
+    _use(network, parameters)
     return _State(
         seeds=list(seeds),
         parameters=parameters,
@@ -142,21 +144,15 @@ def _start(network: Network, config: Config, seeds: Sequence[int]) -> _State:
 
 
 def _optimizer(parameters: Parameters, config: Config) -> torch.optim.Adam:
-    return torch.optim.Adam(
-        parameters.values(), lr=config.learning_rate, weight_decay=config.weight_decay, foreach=False
-    )
+    return torch.optim.Adam(parameters.values(), lr=config.learning_rate, weight_decay=config.weight_decay, fused=True)
 
 
 def _step(network: Network, task: Task, state: _State, epoch: int) -> Tensor:
     """One epoch of training; the loss of each trial, ``(trials,)``."""
     network.train()
-    x = task.x
-    if isinstance(x, SparseFeatures):
-        x = x.with_values(x.values.expand(len(state.seeds), -1))
-    else:
-        x = x.expand(len(state.seeds), *x.shape)
+    x = task.x if isinstance(task.x, SparseFeatures) else task.x.expand(len(state.seeds), *task.x.shape)
     with seeded(state.seeds, epoch):
-        scores = functional_call(network, state.parameters, (x,), task.structures)
+        scores = network(x, **task.structures)
     losses = _losses(scores, task.y, task.train)
     state.optimizer.zero_grad()
     losses.sum().backward()
@@ -164,11 +160,18 @@ def _step(network: Network, task: Task, state: _State, epoch: int) -> Tensor:
     return losses.detach()
 
 
-def _scores(network: Network, task: Task, parameters: Parameters) -> Tensor:
+def _use(network: Network, parameters: Parameters) -> None:
+    """Give the network the parameters of some trials."""
+    for name, parameter in parameters.items():
+        layer, _, own = name.rpartition(".")
+        setattr(network.get_submodule(layer), own, parameter)
+
+
+def _scores(network: Network, task: Task) -> Tensor:
     """Scores without dropout, ``(trials, N, n_classes)``."""
     network.eval()
     with torch.no_grad():
-        scores: Tensor = functional_call(network, parameters, (task.x,), task.structures)
+        scores: Tensor = network(task.x, **task.structures)
     return scores
 
 
@@ -191,8 +194,9 @@ def _keep_best(state: _State, val_loss: Tensor, epoch: int) -> None:
 
 def _finish(network: Network, task: Task, state: _State, over: Tensor, epochs: int) -> Iterator[Trial]:
     for place in over.nonzero().flatten().tolist():
-        parameters = {name: best[place : place + 1] for name, best in state.best.items()}
-        scores = _scores(network, task, parameters)
+        parameters: Parameters = {name: Parameter(best[place : place + 1]) for name, best in state.best.items()}
+        _use(network, parameters)
+        scores = _scores(network, task)
         rows = {"train": task.train, "val": task.val, "test": task.test}
         right = scores[0].argmax(-1) == task.y
         yield Trial(
@@ -203,7 +207,7 @@ def _finish(network: Network, task: Task, state: _State, over: Tensor, epochs: i
             loss={name: float(_losses(scores, task.y, chosen)) for name, chosen in rows.items()},
             seconds=state.seconds[place],
             curves=state.curves[place],
-            parameters={name: parameter[0].clone() for name, parameter in parameters.items()},
+            parameters={name: parameter[0].detach().clone() for name, parameter in parameters.items()},
             scores=scores[0],
         )
 
@@ -211,7 +215,7 @@ def _finish(network: Network, task: Task, state: _State, over: Tensor, epochs: i
 def _select(state: _State, chosen: Tensor, config: Config) -> _State:
     """The trials that go on, with the state of their optimiser."""
     places = chosen.nonzero().flatten().tolist()
-    parameters = {name: one.detach()[chosen].requires_grad_() for name, one in state.parameters.items()}
+    parameters = {name: Parameter(one.detach()[chosen]) for name, one in state.parameters.items()}
     optimizer = _optimizer(parameters, config)
     for name, parameter in parameters.items():
         before = state.optimizer.state[state.parameters[name]]

@@ -1,0 +1,60 @@
+"""The fused operators in terms of elementary ones: what they mean, on any device and to any order of gradient."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import elu, leaky_relu
+
+from hypergnn.incidence import Segments
+from hypergnn.kernels import operators
+
+
+def dropped_sum(x: Tensor, values: Tensor, keys: Tensor, rate: float, *by: Any) -> Tensor:
+    """:data:`~hypergnn.kernels.operators.segment_sum` with dropout of the values, each trial its own."""
+    own = values.expand(keys.shape[0], *values.shape[1:])
+    return operators.segment_sum(x, operators.seeded_dropout(own.contiguous(), rate, keys), *by)
+
+
+def transition(
+    x: Tensor,
+    left: Tensor | None,
+    middle: Tensor | None,
+    right: Tensor | None,
+    values: Tensor | None,
+    keep: bool,
+    *by: Any,
+) -> tuple[Tensor, Tensor]:
+    """``left H middle Hᵀ right x`` and ``Hᵀ right x``.
+
+    Shapes: ``x`` ``(batch, N, heads, F)``, scalings ``(batch or 1, rows, heads or 1)``.
+    """
+    sums = operators.segment_sum(_scaled(x, right), values, *by)  # Hᵀ x  (batch, M, heads, F)
+    back = operators.segment_sum(_scaled(sums, middle), values, *Segments(*by).reversed())
+    return _scaled(back, left), sums
+
+
+def _scaled(x: Tensor, factor: Tensor | None) -> Tensor:
+    return x if factor is None else factor.unsqueeze(-1) * x
+
+
+def attend(ours: Tensor, theirs: Tensor, slope: float, *by: Any) -> Tensor:
+    """Softmax per group of LeakyReLU of both ends' scores, ``(batch, groups, heads)`` and ``(batch, members, heads)``."""
+    offsets, members, position, *_ = by
+    groups = torch.repeat_interleave(offsets.diff(), output_size=members.shape[0])
+    scores = ours.index_select(1, groups) + theirs.index_select(1, members)
+    if position is not None:
+        scores = torch.empty_like(scores).index_copy(1, position.long(), scores)
+    return operators.segment_softmax(leaky_relu(scores, slope), offsets, position)
+
+
+def head_scores(x: Tensor, vectors: Tensor) -> Tensor:
+    """``(batch, k, n, heads)``: inner products of ``x`` ``(batch, n, heads, F)`` and ``vectors`` ``(batch, k, heads, F)``."""
+    return torch.stack([(x * vector.unsqueeze(1)).sum(-1) for vector in vectors.unbind(1)], 1)
+
+
+def elu_dropout(x: Tensor, rate: float, keys: Tensor | None) -> Tensor:
+    """ELU, then dropout if there are keys."""
+    return elu(x) if keys is None else operators.seeded_dropout(elu(x), rate, keys)

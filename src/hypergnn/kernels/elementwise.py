@@ -1,0 +1,283 @@
+"""What is done entry by entry or row by row, compiled: dropout, ELU, softmax of scores, narrow products."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+from numba import types
+
+from hypergnn.kernels.loops import Array, compiled, dot, inlined, random_bits
+
+BLOCK = 512
+"""Rows whose outer products are summed at a time."""
+
+
+@inlined
+def _reduced(x: Any) -> Any:
+    """``s`` and ``m`` with ``exp(x) = s (1 + m)``, for a float32 from -87 to 0: a polynomial, since that vectorises."""
+    power = np.rint(x * np.float32(1.44269504))
+    rest = (x - power * np.float32(0.693359375)) + power * np.float32(2.12194440e-4)
+    series = np.float32(1.9875691500e-4)
+    series = series * rest + np.float32(1.3981999507e-3)
+    series = series * rest + np.float32(8.3334519073e-3)
+    series = series * rest + np.float32(4.1665795894e-2)
+    series = series * rest + np.float32(1.6666665459e-1)
+    series = series * rest + np.float32(5.0000001201e-1)
+    scale = np.int32((np.int32(power) + np.int32(127)) << np.int32(23)).view(np.float32)
+    return scale, series * rest * rest + rest
+
+
+def _exp(x: Any) -> Any:
+    """``exp(x)`` of a number that is not positive."""
+    raise NotImplementedError
+
+
+def _expm1(x: Any) -> Any:
+    """``exp(x) - 1`` of a number that is not positive."""
+    raise NotImplementedError
+
+
+@numba.extending.overload(_exp, inline="always")
+def _(x: Any) -> Any:
+    def single(x: Any) -> Any:
+        scale, rest = _reduced(max(x, np.float32(-87)))
+        return scale * rest + scale if x >= np.float32(-87) else np.float32(0)
+
+    def double(x: Any) -> Any:
+        return np.exp(x)
+
+    return single if x == types.float32 else double
+
+
+@numba.extending.overload(_expm1, inline="always")
+def _(x: Any) -> Any:
+    def single(x: Any) -> Any:
+        scale, rest = _reduced(max(x, np.float32(-87)))
+        return scale * rest + (scale - np.float32(1))
+
+    def double(x: Any) -> Any:
+        return np.expm1(x)
+
+    return single if x == types.float32 else double
+
+
+@compiled
+def dropout(x: Array, keys: Array, threshold: int, scale: float, out: Array, start: int, stop: int) -> None:
+    """``x`` ``(trials, entries)`` with entries dropped."""
+    zero = x.dtype.type(0)
+    for trial in range(x.shape[0]):
+        first, second = keys[trial, 0], keys[trial, 1]
+        given, made = x[trial, start:stop], out[trial, start:stop]  # numbered from 0, which vectorises
+        for k in range(given.size):
+            value = given[k] * scale
+            made[k] = value if random_bits(start + k, first, second) >= threshold else zero
+
+
+@compiled
+def elu_dropout(x: Array, keys: Array, threshold: int, scale: float, out: Array, start: int, stop: int) -> None:
+    """ELU of ``x`` ``(trials, entries)``, with entries dropped if there are keys."""
+    zero = x.dtype.type(0)
+    for trial in range(x.shape[0]):
+        given, made = x[trial, start:stop], out[trial, start:stop]
+        if keys.size:
+            first, second = keys[trial, 0], keys[trial, 1]
+            for k in range(given.size):
+                value = scale * (max(given[k], zero) + _expm1(min(given[k], zero)))
+                made[k] = value if random_bits(start + k, first, second) >= threshold else zero
+        else:
+            for k in range(given.size):
+                made[k] = max(given[k], zero) + _expm1(min(given[k], zero))
+
+
+@compiled
+def elu_dropout_gradient(
+    grad: Array, y: Array, keys: Array, threshold: int, scale: float, out: Array, start: int, stop: int
+) -> None:
+    """Gradient of :func:`elu_dropout` from its outcome ``y``."""
+    zero = y.dtype.type(0)
+    for trial in range(y.shape[0]):
+        given, come, made = y[trial, start:stop], grad[trial, start:stop], out[trial, start:stop]
+        if keys.size:
+            first, second = keys[trial, 0], keys[trial, 1]
+            for k in range(given.size):
+                change = come[k] * (scale + min(given[k], zero))
+                made[k] = change if random_bits(start + k, first, second) >= threshold else zero
+        else:
+            for k in range(given.size):
+                made[k] = come[k] * (scale + min(given[k], zero))
+
+
+@compiled
+def softmax(logits: Array, offsets: Array, position: Array, out: Array, start: int, stop: int) -> None:
+    """Softmax of ``logits`` ``(trials, incidences, heads)`` within each group."""
+    heads = logits.shape[2]
+    low = offsets[start]
+    powers = np.empty((offsets[stop] - low) * heads, logits.dtype)
+    highest = np.empty(heads, logits.dtype)
+    for trial in range(logits.shape[0]):
+        for group in range(start, stop):
+            highest[:] = -np.inf
+            for place in range(offsets[group], offsets[group + 1]):
+                incidence = position[place] if position.size else place
+                for head in range(heads):
+                    highest[head] = max(highest[head], logits[trial, incidence, head])
+            for place in range(offsets[group], offsets[group + 1]):
+                incidence = position[place] if position.size else place
+                for head in range(heads):
+                    powers[(place - low) * heads + head] = logits[trial, incidence, head] - highest[head]
+        for k in range(powers.size):  # all at once, since it vectorises
+            powers[k] = _exp(powers[k])
+        for group in range(start, stop):
+            for head in range(heads):
+                total = logits.dtype.type(0)
+                for place in range(offsets[group], offsets[group + 1]):
+                    total += powers[(place - low) * heads + head]
+                for place in range(offsets[group], offsets[group + 1]):
+                    incidence = position[place] if position.size else place
+                    out[trial, incidence, head] = powers[(place - low) * heads + head] / total
+
+
+@compiled
+def softmax_gradient(
+    softmax: Array, grad: Array, offsets: Array, position: Array, out: Array, start: int, stop: int
+) -> None:
+    """Gradient of :func:`softmax` for its logits."""
+    for trial in range(grad.shape[0]):
+        for group in range(start, stop):
+            for head in range(grad.shape[2]):
+                total = grad.dtype.type(0)
+                for place in range(offsets[group], offsets[group + 1]):
+                    incidence = position[place] if position.size else place
+                    total += softmax[trial, incidence, head] * grad[trial, incidence, head]
+                for place in range(offsets[group], offsets[group + 1]):
+                    incidence = position[place] if position.size else place
+                    value = softmax[trial, incidence, head]
+                    out[trial, incidence, head] = value * (grad[trial, incidence, head] - total)
+
+
+@compiled
+def totals(values: Array, offsets: Array, position: Array, out: Array, start: int, stop: int) -> None:
+    """For each incidence the sum of ``values`` over its group."""
+    for trial in range(values.shape[0]):
+        for group in range(start, stop):
+            for head in range(values.shape[2]):
+                total = values.dtype.type(0)
+                for place in range(offsets[group], offsets[group + 1]):
+                    total += values[trial, position[place] if position.size else place, head]
+                for place in range(offsets[group], offsets[group + 1]):
+                    out[trial, position[place] if position.size else place, head] = total
+
+
+@compiled
+def leaky_scores(
+    ours: Array,
+    theirs: Array,
+    slope: float,
+    offsets: Array,
+    members: Array,
+    position: Array,
+    out: Array,
+    start: int,
+    stop: int,
+) -> None:
+    """LeakyReLU of the sum of both ends' scores, ``(trials, rows, heads)`` each, for each incidence and head."""
+    for trial in range(ours.shape[0]):
+        for group in range(start, stop):
+            for place in range(offsets[group], offsets[group + 1]):
+                incidence, member = position[place] if position.size else place, members[place]
+                for head in range(ours.shape[2]):
+                    score = ours[trial, group, head] + theirs[trial, member, head]
+                    out[trial, incidence, head] = score if score > 0 else slope * score
+
+
+@compiled
+def leaky_gradient(
+    grad: Array,
+    ours: Array,
+    theirs: Array,
+    slope: float,
+    offsets: Array,
+    members: Array,
+    position: Array,
+    grad_ours: Array,
+    start: int,
+    stop: int,
+) -> None:
+    """Gradient of :func:`leaky_scores`: for the sums in place of ``grad``, and for the groups' own scores."""
+    for trial in range(ours.shape[0]):
+        for group in range(start, stop):
+            for head in range(ours.shape[2]):
+                grad_ours[trial, group, head] = 0
+            for place in range(offsets[group], offsets[group + 1]):
+                incidence, member = position[place] if position.size else place, members[place]
+                for head in range(ours.shape[2]):
+                    score = ours[trial, group, head] + theirs[trial, member, head]
+                    if score <= 0:
+                        grad[trial, incidence, head] *= slope
+                    grad_ours[trial, group, head] += grad[trial, incidence, head]
+
+
+@compiled
+def head_scores(x: Array, vectors: Array, features: int, out: Array, start: int, stop: int) -> None:
+    """``out[k, n, h] = x[n, h]·vectors[k, h]``: ``x`` ``(trials, n, width)``, ``vectors`` ``(trials, k, width)``."""
+    width = x.shape[2]
+    for trial in range(x.shape[0]):
+        rows, weights = x[trial].reshape(-1), vectors[trial].reshape(-1)
+        for n in range(start, stop):
+            for k in range(vectors.shape[1]):
+                for head in range(width // features):
+                    shift = head * features
+                    out[trial, k, n, head] = dot(rows, n * width + shift, weights, k * width + shift, features)
+
+
+@compiled
+def head_scores_gradient(
+    grad: Array, x: Array, vectors: Array, features: int, grad_x: Array, partial: Array, start: int, stop: int
+) -> None:
+    """Gradients of :func:`head_scores`: for ``x``, and for the vectors from each block of rows from start to stop."""
+    width = x.shape[2]
+    expanded = np.empty(width, x.dtype)
+    for trial in range(x.shape[0]):
+        for block in range(start, stop):
+            partial[trial, block] = 0
+            for n in range(block * BLOCK, min((block + 1) * BLOCK, x.shape[1])):
+                for k in range(vectors.shape[1]):
+                    for head in range(width // features):
+                        for f in range(features):
+                            expanded[head * features + f] = grad[trial, k, n, head]
+                    if k == 0:
+                        for c in range(width):
+                            grad_x[trial, n, c] = expanded[c] * vectors[trial, k, c]
+                    else:
+                        for c in range(width):
+                            grad_x[trial, n, c] += expanded[c] * vectors[trial, k, c]
+                    for c in range(width):
+                        partial[trial, block, k, c] += expanded[c] * x[trial, n, c]
+
+
+@compiled
+def narrow_product(x: Array, projection: Array, out: Array, start: int, stop: int) -> None:
+    """``x`` ``(trials or 1, rows, F)`` times the transposed ``projection`` ``(trials, F', F)``, few columns."""
+    width = x.shape[2]
+    for trial in range(projection.shape[0]):
+        rows = x[trial if x.shape[0] > 1 else 0].reshape(-1)
+        columns = projection[trial].reshape(-1)
+        for n in range(start, stop):
+            for c in range(projection.shape[1]):
+                out[trial, n, c] = dot(rows, n * width, columns, c * width, width)
+
+
+@compiled
+def narrow_gradient(x: Array, grad: Array, partial: Array, start: int, stop: int) -> None:
+    """Gradient of :func:`narrow_product` for its projection from each block of rows, ``(trials, blocks, F', F)``."""
+    for trial in range(grad.shape[0]):
+        source = trial if x.shape[0] > 1 else 0
+        for block in range(start, stop):
+            partial[trial, block] = 0
+            for n in range(block * BLOCK, min((block + 1) * BLOCK, x.shape[1])):
+                for c in range(grad.shape[2]):
+                    factor = grad[trial, n, c]
+                    for k in range(x.shape[2]):
+                        partial[trial, block, c, k] += factor * x[source, n, k]

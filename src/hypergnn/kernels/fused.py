@@ -1,0 +1,248 @@
+"""Operators that do several steps at once, for the compiled backend; :mod:`hypergnn.kernels.composed` says which.
+
+A gradient of a gradient is taken of the composed form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from hypergnn.incidence import Segments
+from hypergnn.kernels import composed, numba_backend, operators
+from hypergnn.kernels.operator import Operator
+
+
+def _again(form: Callable[..., Tensor], inputs: Sequence[Any], needed: Sequence[bool], grad: Tensor) -> list[Any]:
+    """The gradient by a differentiable way: that of the composed form."""
+    with torch.enable_grad():
+        own = [one.view_as(one) if need else one for one, need in zip(inputs, needed, strict=True)]
+        wanted = [one for one, need in zip(own, needed, strict=True) if need]
+        found = iter(torch.autograd.grad(form(*own), wanted, grad, create_graph=True, allow_unused=True))
+    return [next(found) if need else None for need in needed]
+
+
+def _dropped_sum(
+    x: Tensor,
+    values: Tensor,
+    keys: Tensor,
+    rate: float,
+    offsets: Tensor,
+    members: Tensor,
+    position: Tensor | None,
+    back_offsets: Tensor,
+    back_members: Tensor,
+    back_position: Tensor | None,
+) -> Tensor:
+    return numba_backend.dropped_sum(x, (offsets, members, position), values, rate, keys)
+
+
+def _fake_dropped_sum(x: Tensor, values: Tensor, keys: Tensor, rate: float, offsets: Tensor, *_: Any) -> Tensor:
+    return x.new_empty(x.shape[0], offsets.shape[0] - 1, *x.shape[2:])
+
+
+def _save_dropped_sum(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    x, values, keys, ctx.rate, *by = inputs
+    ctx.save_for_backward(x if ctx.needs_input_grad[1] else None, values, keys, *by)
+
+
+def _backward_dropped_sum(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+    x, values, keys, *saved = ctx.saved_tensors
+    by = Segments(*saved)
+    grad_x = dropped_sum(grad.contiguous(), values, keys, ctx.rate, *by.reversed()) if ctx.needs_input_grad[0] else None
+    grad_values = None
+    if ctx.needs_input_grad[1]:
+        dots = operators.incidence_dot(grad, x, *by)
+        grad_values = operators.seeded_dropout(dots, ctx.rate, keys)
+        if values.shape[0] < grad_values.shape[0]:
+            grad_values = grad_values.sum(0, keepdim=True)
+    return grad_x, grad_values, *[None] * 8
+
+
+dropped_sum = Operator("dropped_sum", _dropped_sum, _fake_dropped_sum, _save_dropped_sum, _backward_dropped_sum)
+
+
+def _gather(
+    x: Tensor,
+    by: numba_backend.Grouping,
+    values: Tensor | None,
+    *,
+    inner: Tensor | None = None,
+    outer: Tensor | None = None,
+) -> Tensor:
+    if values is not None and inner is not None:
+        x, inner = inner.unsqueeze(-1) * x, None
+    return numba_backend.gather(x, by, values, inner=inner, outer=outer)
+
+
+def _transition(
+    x: Tensor,
+    left: Tensor | None,
+    middle: Tensor | None,
+    right: Tensor | None,
+    values: Tensor | None,
+    keep: bool,
+    offsets: Tensor,
+    members: Tensor,
+    position: Tensor | None,
+    back_offsets: Tensor,
+    back_members: Tensor,
+    back_position: Tensor | None,
+) -> tuple[Tensor, Tensor]:
+    """The outcome, and the sums of the hyperedges if they are to be kept for the gradient."""
+    there, back = (offsets, members, position), (back_offsets, back_members, back_position)
+    if not keep:
+        sums = _gather(x, there, values, inner=right, outer=middle)
+        return numba_backend.gather(sums, back, values, outer=left), x.new_empty(0)
+    sums = _gather(x, there, values, inner=right)
+    scaled = sums if middle is None else middle.unsqueeze(-1) * sums
+    return numba_backend.gather(scaled, back, values, outer=left), sums
+
+
+def _fake_transition(
+    x: Tensor,
+    left: Tensor | None,
+    middle: Tensor | None,
+    right: Tensor | None,
+    values: Tensor | None,
+    keep: bool,
+    offsets: Tensor,
+    *_: Tensor | None,
+) -> tuple[Tensor, Tensor]:
+    kept = (x.shape[0], offsets.shape[0] - 1, *x.shape[2:]) if keep else (0,)
+    return torch.empty_like(x, memory_format=torch.contiguous_format), x.new_empty(kept)
+
+
+def _save_transition(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
+    x, left, middle, right, values, ctx.keep, *by = inputs
+    ctx.save_for_backward(x if ctx.keep else None, left, middle, right, values, output[1], *by)
+    ctx.set_materialize_grads(False)
+
+
+def _backward_transition(ctx: Any, grad: Tensor | None, _: Tensor | None) -> tuple[Tensor | None, ...]:
+    x, left, middle, right, values, sums, *saved = ctx.saved_tensors
+    by, needed, nothing = Segments(*saved), ctx.needs_input_grad[:5], [None] * 7
+    if grad is None:
+        return *[None] * 5, *nothing
+    grad = grad.contiguous()
+    if not ctx.keep:  # T x with a fixed T: the gradient is that of its transpose
+        return transition(grad, right, middle, left, values, False, *by)[0], *[None] * 4, *nothing
+    if torch.is_grad_enabled():
+        inputs = (x, left, middle, right, values)
+        return *_again(lambda *given: composed.transition(*given, True, *by)[0], inputs, needed, grad), *nothing
+    return *_transition_gradients(grad, (x, left, middle, right, values), sums, by, needed), *nothing
+
+
+def _transition_gradients(
+    grad: Tensor, inputs: Sequence[Any], sums: Tensor, by: Segments, needed: Sequence[bool]
+) -> list[Tensor | None]:
+    x, left, middle, right, values = inputs
+    back = _gather(grad, by[:3], values, inner=left)  # (batch, M, heads, F)
+    scaled = back if middle is None else middle.unsqueeze(-1) * back
+    grad_x = numba_backend.gather(scaled, by[3:], values, outer=right) if needed[0] else None
+    scalings = [
+        x.new_ones(1, n, 1) if one is None else one
+        for one, n in ((left, x.shape[1]), (middle, sums.shape[1]), (right, x.shape[1]))
+    ]
+    grads = numba_backend.transition_gradients(grad, x, sums, back, values, scalings, by[3:])
+    grad_middle = _like((sums * back).sum(-1), middle) if needed[2] else None
+    return [
+        grad_x,
+        _like(grads[1], left) if needed[1] else None,
+        grad_middle,
+        _like(grads[2], right) if needed[3] else None,
+        _like(grads[0], values) if needed[4] else None,
+    ]
+
+
+def _like(grad: Tensor, given: Tensor) -> Tensor:
+    """The gradient summed over what ``given`` was shared by: trials, heads."""
+    return grad.sum_to_size(given.shape)
+
+
+transition = Operator("transition", _transition, _fake_transition, _save_transition, _backward_transition)
+
+
+def _attend(
+    ours: Tensor,
+    theirs: Tensor,
+    slope: float,
+    offsets: Tensor,
+    members: Tensor,
+    position: Tensor | None,
+    back_offsets: Tensor,
+    back_members: Tensor,
+    back_position: Tensor | None,
+) -> Tensor:
+    return numba_backend.attend(ours, theirs, slope, (offsets, members, position))
+
+
+def _fake_attend(ours: Tensor, theirs: Tensor, slope: float, offsets: Tensor, members: Tensor, *_: Any) -> Tensor:
+    return ours.new_empty(ours.shape[0], members.shape[0], ours.shape[2])
+
+
+def _save_attend(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    ours, theirs, ctx.slope, *by = inputs
+    ctx.save_for_backward(output, ours, theirs, *by)
+
+
+def _backward_attend(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+    softmax, ours, theirs, *saved = ctx.saved_tensors
+    by, needed = Segments(*saved), ctx.needs_input_grad[:2]
+    if torch.is_grad_enabled():
+        inputs = (ours, theirs)
+        found = _again(lambda *given: composed.attend(*given, ctx.slope, *by), inputs, needed, grad)
+        return *found, *[None] * 7
+    grads = numba_backend.attend_gradients(grad, softmax, ours, theirs, ctx.slope, by[:3], by[3:])
+    return *grads, *[None] * 7
+
+
+attend = Operator("attend", _attend, _fake_attend, _save_attend, _backward_attend)
+
+
+def _head_scores(x: Tensor, vectors: Tensor) -> Tensor:
+    return numba_backend.head_scores(x, vectors)
+
+
+def _fake_head_scores(x: Tensor, vectors: Tensor) -> Tensor:
+    return x.new_empty(x.shape[0], vectors.shape[1], *x.shape[1:3])
+
+
+def _save_head_scores(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    ctx.save_for_backward(*inputs)
+
+
+def _backward_head_scores(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+    if torch.is_grad_enabled():
+        return tuple(_again(composed.head_scores, ctx.saved_tensors, ctx.needs_input_grad, grad))
+    return numba_backend.head_scores_gradients(grad, *ctx.saved_tensors)
+
+
+head_scores = Operator("head_scores", _head_scores, _fake_head_scores, _save_head_scores, _backward_head_scores)
+
+
+def _elu_dropout(x: Tensor, rate: float, keys: Tensor | None) -> Tensor:
+    return numba_backend.elu_dropout(x, rate, keys)
+
+
+def _fake_elu_dropout(x: Tensor, rate: float, keys: Tensor | None) -> Tensor:
+    return torch.empty_like(x, memory_format=torch.contiguous_format)
+
+
+def _save_elu_dropout(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    _, ctx.rate, keys = inputs
+    ctx.save_for_backward(output, keys)
+
+
+def _backward_elu_dropout(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+    output, keys = ctx.saved_tensors
+    if torch.is_grad_enabled():
+        dropped = grad if keys is None else operators.seeded_dropout(grad, ctx.rate, keys)
+        return dropped * (1 + (1 - ctx.rate) * output.clamp(max=0)), None, None
+    return numba_backend.elu_dropout_gradient(grad, output, ctx.rate, keys), None, None
+
+
+elu_dropout = Operator("elu_dropout", _elu_dropout, _fake_elu_dropout, _save_elu_dropout, _backward_elu_dropout)

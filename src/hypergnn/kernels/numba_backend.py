@@ -1,0 +1,327 @@
+"""The compiled backend for CPUs: tensors as arrays, and ranges of their rows dealt to threads.
+
+Threads are as many as torch has. What one of them computes does not depend on how many there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from hypergnn.kernels import elementwise, loops, torch_backend
+from hypergnn.kernels.loops import Array
+
+WORTH_A_THREAD = 1 << 18
+"""Multiplications that a thread must have to do to be worth waking."""
+NARROW = 16
+"""Columns up to which a product is computed here; wider ones are torch's."""
+_NO_INDEX = np.empty(0, dtype=np.int32)
+_NO_KEYS = np.empty((0, 2), dtype=np.uint32)
+_ONE = {kind: np.ones((1, 1, 1), kind) for kind in "fd"}
+_NOTHING = {kind: np.empty((0, 0, 0), kind) for kind in "fd"}
+
+Grouping = tuple[Tensor, Tensor, Tensor | None]
+
+
+def segment_sum(x: Tensor, values: Tensor | None, offsets: Tensor, members: Tensor, position: Tensor | None) -> Tensor:
+    """``(batch, members, heads, features)`` summed per group: ``(batch, groups, heads, features)``."""
+    return gather(x, (offsets, members, position), values)
+
+
+def gather(
+    x: Tensor,
+    by: Grouping,
+    values: Tensor | None = None,
+    *,
+    inner: Tensor | None = None,
+    outer: Tensor | None = None,
+) -> Tensor:
+    """:func:`segment_sum` with rows scaled before or after.
+
+    Args:
+        x: ``(batch, members, heads, features)``.
+        by: The grouping: offsets, members and position.
+        values: ``(batch or 1, incidences, heads)``.
+        inner: Factor of each member, ``(batch or 1, members, heads or 1)``; not together with values.
+        outer: Factor of each group, ``(batch or 1, groups, heads or 1)``.
+    """
+    offsets, members, position = by
+    batch, _, heads, features = x.shape
+    if features == 1 and values is not None and outer is None:
+        return sum_values(values.expand(batch, -1, -1), x.squeeze(-1), by).unsqueeze(-1)
+    rows, ids = _array(x).reshape(batch, x.shape[1], heads * features), _array(members)
+    places, factors = _index(position), _NOTHING[rows.dtype.char]
+    if values is not None:
+        factors = _array(values)
+    elif inner is not None:
+        places, factors = ids, _array(inner.expand(-1, -1, heads))
+    one = _ONE[rows.dtype.char]
+    last = one if outer is None else _array(outer)
+
+    def sum_range(ends: Array, scale: bool, out: Array, start: int, stop: int) -> int:
+        return loops.gather(rows, factors, places, ends, ids, last if scale else one, out, heads, start, stop)
+
+    out = _in_pieces(sum_range, _array(offsets), batch, heads * features, rows.dtype, last)
+    return torch.from_numpy(out).reshape(batch, out.shape[1], heads, features)
+
+
+def dropped_sum(x: Tensor, by: Grouping, values: Tensor, rate: float, keys: Tensor) -> Tensor:
+    """:func:`segment_sum` of one head with dropout of values ``(1, incidences, 1)``, each trial its own."""
+    offsets, members, position = by
+    batch, _, _, features = x.shape
+    rows = _array(x).reshape(batch, x.shape[1], features)
+    given, ids = (_array(values).reshape(-1), _index(position), *_dropout(keys, rate, rows.dtype)), _array(members)
+
+    def sum_range(ends: Array, scale: bool, out: Array, start: int, stop: int) -> int:
+        return loops.gather_dropped(rows, *given, ends, ids, out, start, stop)
+
+    out = _in_pieces(sum_range, _array(offsets), batch, features, rows.dtype, _ONE[rows.dtype.char])
+    return torch.from_numpy(out).reshape(batch, out.shape[1], 1, features)
+
+
+def _in_pieces(
+    sum_range: Callable[[Array, bool, Array, int, int], int],
+    ends: Array,
+    batch: int,
+    width: int,
+    dtype: Any,
+    outer: Array,
+) -> Array:
+    """Sum all groups, those with very many members piece by piece, in as many threads as pay."""
+    out = np.empty((batch, ends.size - 1, width), dtype)
+    threads = _threads(int(ends[-1]) * batch * width)
+    n_giants = sum(_run([partial(sum_range, ends, True, out, *bounds) for bounds in _even(ends, threads)], threads))
+    if n_giants == 0:
+        return out
+    jobs, pieces = [], {}
+    for giant in np.flatnonzero(np.diff(ends) > loops.PIECE).tolist():
+        cuts = np.append(np.arange(ends[giant], ends[giant + 1], loops.PIECE), ends[giant + 1]).astype(ends.dtype)
+        pieces[giant] = part = np.empty((batch, cuts.size - 1, width), dtype)
+        step = -(-part.shape[1] // (4 * threads))
+        starts = range(0, part.shape[1], step)
+        jobs += [partial(sum_range, cuts, False, part, start, min(start + step, part.shape[1])) for start in starts]
+    _run(jobs, threads)
+    for giant, part in pieces.items():
+        total = part[:, 0].copy()
+        for piece in range(1, part.shape[1]):  # in their order, whoever summed them
+            total += part[:, piece]
+        factor = outer[:, giant if outer.shape[1] > 1 else 0]  # (batch or 1, heads or 1)
+        out[:, giant] = (total.reshape(batch, factor.shape[1], -1) * factor[..., None]).reshape(batch, width)
+    return out
+
+
+def incidence_dot(rows: Tensor, columns: Tensor, offsets: Tensor, members: Tensor, position: Tensor | None) -> Tensor:
+    """Inner product of both ends of each incidence: ``(batch, incidences, heads)``."""
+    heads = rows.shape[2]
+    out = rows.new_empty(rows.shape[0], members.shape[0], heads)
+    ends = (_array(rows.flatten(2)), _array(columns.flatten(2)))
+    grouping = (_array(offsets), _array(members), _index(position))
+    _by_group(loops.incidence_dots, offsets, rows[0].numel(), *ends, *grouping, heads, _array(out))
+    return out
+
+
+def sum_values(values: Tensor, weight: Tensor | None, by: Grouping) -> Tensor:
+    """``Σ weight_m values_p`` of each group, ``(batch, groups, heads)``; weight ``(batch, members, heads)``."""
+    offsets, members, position = by
+    out = values.new_empty(values.shape[0], offsets.shape[0] - 1, values.shape[2])
+    factors = np.empty((0, 0, 0), _array(values).dtype) if weight is None else _array(weight)
+    grouping = (_array(offsets), _array(members), _index(position))
+    _by_group(loops.sum_values, offsets, values.numel(), _array(values), factors, *grouping, _array(out))
+    return out
+
+
+def segment_softmax(logits: Tensor, offsets: Tensor, position: Tensor | None) -> Tensor:
+    """Softmax within each group: ``(batch, incidences, heads)``."""
+    out = torch.empty(logits.shape, dtype=logits.dtype)
+    arrays = (_array(logits), _array(offsets), _index(position), _array(out))
+    _by_group(elementwise.softmax, offsets, 8 * out.numel(), *arrays)
+    return out
+
+
+def segment_total(values: Tensor, offsets: Tensor, position: Tensor | None) -> Tensor:
+    """For each incidence the sum of ``values`` over its group: ``(batch, incidences, heads)``."""
+    out = torch.empty(values.shape, dtype=values.dtype)
+    _by_group(elementwise.totals, offsets, out.numel(), _array(values), _array(offsets), _index(position), _array(out))
+    return out
+
+
+def transition_gradients(
+    grad: Tensor,
+    x: Tensor,
+    sums: Tensor,
+    back: Tensor,
+    values: Tensor | None,
+    scalings: Sequence[Tensor],
+    by: Grouping,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Gradients of a transition for its values, and for what scales the vertices after it and before it."""
+    offsets, members, _ = by
+    batch, _, heads, _ = x.shape
+    wide = [_array(one.flatten(2)) for one in (grad, x, sums, back)]
+    given = np.empty((0, 0, 0), wide[0].dtype) if values is None else _array(values)
+    out = [x.new_empty(batch, n, heads) for n in (0 if values is None else members.shape[0], x.shape[1], x.shape[1])]
+    arrays = (*wide, given, *map(_array, scalings), _array(offsets), _array(members), heads, *map(_array, out))
+    _by_group(loops.transition_gradients, offsets, 2 * members.shape[0] * x[:, 0].numel(), *arrays)
+    return out[0], out[1], out[2]
+
+
+def attend(ours: Tensor, theirs: Tensor, slope: float, by: Grouping) -> Tensor:
+    """Softmax per group of LeakyReLU of the sum of both ends' scores: ``(batch, incidences, heads)``."""
+    offsets, members, position = by
+    out = ours.new_empty(ours.shape[0], members.shape[0], ours.shape[2])
+    scores, ends, places = _array(out), _array(offsets), _index(position)
+    kind = scores.dtype.type
+    arrays = (_array(ours), _array(theirs), kind(slope), ends, _array(members), places, scores)
+    _by_group(elementwise.leaky_scores, offsets, out.numel(), *arrays)
+    _by_group(elementwise.softmax, offsets, 8 * out.numel(), scores, ends, places, scores)
+    return out
+
+
+def attend_gradients(
+    grad: Tensor, softmax: Tensor, ours: Tensor, theirs: Tensor, slope: float, by: Grouping, back: Grouping
+) -> tuple[Tensor, Tensor]:
+    """Gradients of :func:`attend` for the scores of groups and members."""
+    offsets, members, position = by
+    logits = torch.empty_like(softmax)
+    ends, places, change = _array(offsets), _index(position), _array(logits)
+    _by_group(elementwise.softmax_gradient, offsets, grad.numel(), _array(softmax), _array(grad), ends, places, change)
+    own = torch.empty_like(ours, memory_format=torch.contiguous_format)
+    kind = change.dtype.type
+    arrays = (change, _array(ours), _array(theirs), kind(slope), ends, _array(members), places, _array(own))
+    _by_group(elementwise.leaky_gradient, offsets, grad.numel(), *arrays)
+    return own, sum_values(logits, None, back)
+
+
+def head_scores(x: Tensor, vectors: Tensor) -> Tensor:
+    """Inner products per head: ``(batch, k, n, heads)`` from ``(batch, n, heads, F)`` and ``(batch, k, heads, F)``."""
+    out = x.new_empty(x.shape[0], vectors.shape[1], *x.shape[1:3])
+    arrays = (_array(x.flatten(2)), _array(vectors.flatten(2)), x.shape[3], _array(out))
+    _by_range(elementwise.head_scores, x.shape[1], out.numel() * x.shape[3], *arrays)
+    return out
+
+
+def head_scores_gradients(grad: Tensor, x: Tensor, vectors: Tensor) -> tuple[Tensor, Tensor]:
+    """Gradients of :func:`head_scores` for both."""
+    grad_x = torch.empty_like(x, memory_format=torch.contiguous_format)
+    blocks = -(-x.shape[1] // elementwise.BLOCK)
+    parts = np.empty((x.shape[0], blocks, vectors.shape[1], x[0, 0].numel()), _array(x).dtype)
+    arrays = (_array(grad), _array(x.flatten(2)), _array(vectors.flatten(2)), x.shape[3], _array(grad_x.flatten(2)))
+    _by_range(elementwise.head_scores_gradient, blocks, 4 * grad.numel() * x.shape[3], *arrays, parts)
+    return grad_x, torch.from_numpy(parts.sum(1)).reshape(vectors.shape)
+
+
+def matmul(x: Tensor, projection: Tensor) -> Tensor:
+    """``(batch or 1, rows, F)`` times ``(batch, F, F')``, one trial at a time: no trial depends on its neighbours."""
+    if projection.shape[2] > NARROW or projection.shape[1] < 8:
+        return torch_backend.matmul(x, projection)
+    out = x.new_empty(projection.shape[0], x.shape[1], projection.shape[2])
+    arrays = (_array(x), _array(projection.transpose(1, 2)), _array(out))
+    _by_range(elementwise.narrow_product, x.shape[1], out.numel() * x.shape[2], *arrays)
+    return out
+
+
+def matmul_backward(x: Tensor, grad: Tensor) -> Tensor:
+    """Gradient of :func:`matmul` for the projection: ``xᵀ grad`` of each trial."""
+    if grad.shape[2] > NARROW or x.shape[2] < 8:
+        return torch_backend.matmul_backward(x, grad)
+    blocks = -(-x.shape[1] // elementwise.BLOCK)
+    parts = np.empty((grad.shape[0], blocks, grad.shape[2], x.shape[2]), _array(x).dtype)
+    _by_range(elementwise.narrow_gradient, blocks, grad.numel() * x.shape[2], _array(x), _array(grad), parts)
+    return torch.from_numpy(parts.sum(1)).transpose(1, 2)
+
+
+def seeded_dropout(x: Tensor, rate: float, keys: Tensor) -> Tensor:
+    """As :func:`hypergnn.kernels.torch_backend.seeded_dropout`, bit for bit."""
+    flat = _array(x).reshape(x.shape[0], -1)
+    out = np.empty_like(flat)
+    _by_range(elementwise.dropout, flat.shape[1], 4 * flat.size, flat, *_dropout(keys, rate, flat.dtype), out)
+    return torch.from_numpy(out).reshape(x.shape)
+
+
+def elu_dropout(x: Tensor, rate: float, keys: Tensor | None) -> Tensor:
+    """ELU, then dropout if there are keys: ``x`` ``(trials, ...)``."""
+    flat = _array(x).reshape(x.shape[0], -1)
+    out = np.empty_like(flat)
+    _by_range(elementwise.elu_dropout, flat.shape[1], 8 * flat.size, flat, *_dropout(keys, rate, flat.dtype), out)
+    return torch.from_numpy(out).reshape(x.shape)
+
+
+def elu_dropout_gradient(grad: Tensor, y: Tensor, rate: float, keys: Tensor | None) -> Tensor:
+    """Gradient of :func:`elu_dropout` from its outcome ``y``."""
+    grads, outcome = (_array(one).reshape(one.shape[0], -1) for one in (grad, y))
+    out = np.empty_like(outcome)
+    arrays = (grads, outcome, *_dropout(keys, rate, outcome.dtype), out)
+    _by_range(elementwise.elu_dropout_gradient, outcome.shape[1], 4 * outcome.size, *arrays)
+    return torch.from_numpy(out).reshape(y.shape)
+
+
+def _array(tensor: Tensor) -> Array:
+    array: Array = tensor.detach().contiguous().numpy()
+    return array
+
+
+def _index(position: Tensor | None) -> Array:
+    return _NO_INDEX if position is None else _array(position)
+
+
+def _dropout(keys: Tensor | None, rate: float, dtype: Any) -> tuple[Array, Any, Any]:
+    """Keys, threshold and scale as the kernels take them."""
+    array = _NO_KEYS if keys is None else _array(keys).view(np.uint32)
+    return array, np.uint32(min(round(rate * (1 << 32)), (1 << 32) - 1)), dtype.type(1 / (1 - rate))
+
+
+@cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads - 1, thread_name_prefix="hypergnn")
+
+
+def _threads(work: int) -> int:
+    return max(1, min(torch.get_num_threads(), work // WORTH_A_THREAD))
+
+
+def _run(jobs: Sequence[Callable[[], Any]], threads: int) -> list[Any]:
+    """Run all jobs, this thread among the others; what they return, in any order."""
+    if threads == 1 or len(jobs) == 1:
+        return [job() for job in jobs]
+    waiting, done = iter(jobs), []
+
+    def work() -> None:
+        for job in iter(lambda: next(waiting, None), None):
+            done.append(job())
+
+    helpers = [_pool(threads).submit(work) for _ in range(threads - 1)]
+    work()
+    for helper in helpers:
+        helper.result()
+    return done
+
+
+def _by_group(kernel: Callable[..., None], offsets: Tensor, work: int, *arrays: Any) -> None:
+    """Run a kernel over all groups."""
+    threads = _threads(work)
+    _run([partial(kernel, *arrays, *bounds) for bounds in _even(_array(offsets), threads)], threads)
+
+
+def _by_range(kernel: Callable[..., None], size: int, work: int, *arrays: Any) -> None:
+    """Run a kernel over rows that are equally long."""
+    threads = min(_threads(work), max(size, 1))
+    n_ranges = 1 if threads == 1 else 4 * threads
+    bounds = [size * k // n_ranges for k in range(n_ranges + 1)]
+    _run([partial(kernel, *arrays, a, b) for a, b in pairwise(bounds) if b > a], threads)
+
+
+def _even(offsets: Array, threads: int) -> list[tuple[int, int]]:
+    """Ranges of groups with about as many incidences, a few for each thread."""
+    n_groups = offsets.size - 1
+    if threads == 1:
+        return [(0, n_groups)]
+    ends = np.linspace(0, int(offsets[-1]), 4 * threads + 1)[1:-1]
+    bounds = [0, *np.searchsorted(offsets[:-1], ends).tolist(), n_groups]
+    return [(a, b) for a, b in pairwise(bounds) if b > a]
