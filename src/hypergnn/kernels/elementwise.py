@@ -8,7 +8,7 @@ import numba
 import numpy as np
 from numba import types
 
-from hypergnn.kernels.loops import Array, compiled, dot, inlined, random_bits
+from hypergnn.kernels.loops import Array, compiled, dot, dots, inlined, random_bits
 
 BLOCK = 512
 """Rows whose outer products are summed at a time."""
@@ -223,13 +223,16 @@ def leaky_gradient(
 def head_scores(x: Array, vectors: Array, features: int, out: Array, start: int, stop: int) -> None:
     """``out[k, n, h] = x[n, h]·vectors[k, h]``: ``x`` ``(trials, n, width)``, ``vectors`` ``(trials, k, width)``."""
     width = x.shape[2]
+    heads, number = width // features, x.dtype.type(0)
+    found = np.empty(heads, x.dtype)
     for trial in range(x.shape[0]):
-        rows, weights = x[trial].reshape(-1), vectors[trial].reshape(-1)
+        rows = x.ctypes.data + trial * x.shape[1] * width * x.itemsize
+        weights = vectors.ctypes.data + trial * vectors.shape[1] * width * x.itemsize
         for n in range(start, stop):
             for k in range(vectors.shape[1]):
-                for head in range(width // features):
-                    shift = head * features
-                    out[trial, k, n, head] = dot(rows, n * width + shift, weights, k * width + shift, features)
+                dots(rows, n * width, weights, k * width, heads, features, found.ctypes.data, found, number)
+                for head in range(heads):
+                    out[trial, k, n, head] = found[head]
 
 
 @compiled
@@ -260,13 +263,13 @@ def head_scores_gradient(
 @compiled
 def narrow_product(x: Array, projection: Array, out: Array, start: int, stop: int) -> None:
     """``x`` ``(trials or 1, rows, F)`` times the transposed ``projection`` ``(trials, F', F)``, few columns."""
-    width = x.shape[2]
+    width, number = x.shape[2], x.dtype.type(0)
     for trial in range(projection.shape[0]):
-        rows = x[trial if x.shape[0] > 1 else 0].reshape(-1)
-        columns = projection[trial].reshape(-1)
+        rows = x.ctypes.data + (trial if x.shape[0] > 1 else 0) * x.shape[1] * width * x.itemsize
+        columns = projection.ctypes.data + trial * projection.shape[1] * width * x.itemsize
         for n in range(start, stop):
             for c in range(projection.shape[1]):
-                out[trial, n, c] = dot(rows, n * width, columns, c * width, width)
+                out[trial, n, c] = dot(rows, n * width, columns, c * width, width, number)
 
 
 @compiled

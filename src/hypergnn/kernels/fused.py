@@ -133,36 +133,46 @@ def _backward_transition(ctx: Any, grad: Tensor | None, _: Tensor | None) -> tup
     if torch.is_grad_enabled():
         inputs = (x, left, middle, right, values)
         return *_again(lambda *given: composed.transition(*given, True, *by)[0], inputs, needed, grad), *nothing
-    return *_transition_gradients(grad, (x, left, middle, right, values), sums, by, needed), *nothing
+    found = transition_gradients(grad, x, left, middle, right, values, sums, *by)
+    return *[one if need else None for one, need in zip(found, needed, strict=True)], *nothing
 
 
 def _transition_gradients(
-    grad: Tensor, inputs: Sequence[Any], sums: Tensor, by: Segments, needed: Sequence[bool]
-) -> list[Tensor | None]:
-    x, left, middle, right, values = inputs
-    back = _gather(grad, by[:3], values, inner=left)  # (batch, M, heads, F)
-    scaled = back if middle is None else middle.unsqueeze(-1) * back
-    grad_x = numba_backend.gather(scaled, by[3:], values, outer=right) if needed[0] else None
-    scalings = [
-        x.new_ones(1, n, 1) if one is None else one
-        for one, n in ((left, x.shape[1]), (middle, sums.shape[1]), (right, x.shape[1]))
-    ]
-    grads = numba_backend.transition_gradients(grad, x, sums, back, values, scalings, by[3:])
-    grad_middle = _like((sums * back).sum(-1), middle) if needed[2] else None
-    return [
-        grad_x,
-        _like(grads[1], left) if needed[1] else None,
-        grad_middle,
-        _like(grads[2], right) if needed[3] else None,
-        _like(grads[0], values) if needed[4] else None,
-    ]
+    grad: Tensor,
+    x: Tensor,
+    left: Tensor | None,
+    middle: Tensor | None,
+    right: Tensor | None,
+    values: Tensor | None,
+    sums: Tensor,
+    offsets: Tensor,
+    members: Tensor,
+    position: Tensor | None,
+    back_offsets: Tensor,
+    back_members: Tensor,
+    back_position: Tensor | None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    there, back = (offsets, members, position), (back_offsets, back_members, back_position)
+    back_sums = _gather(grad, there, values, inner=left)  # (batch, M, heads, F)
+    scaled = back_sums if middle is None else middle.unsqueeze(-1) * back_sums
+    grad_x = numba_backend.gather(scaled, back, values, outer=right)
+    n, m = x.shape[1], sums.shape[1]
+    scalings = [x.new_ones(1, k, 1) if one is None else one for one, k in ((left, n), (middle, m), (right, n))]
+    by_value, by_left, by_right = numba_backend.transition_gradients(grad, x, sums, back_sums, values, scalings, back)
+    by_middle = numba_backend.row_dots(sums, back_sums)
+    return grad_x, _like(by_left, left), _like(by_middle, middle), _like(by_right, right), _like(by_value, values)
 
 
-def _like(grad: Tensor, given: Tensor) -> Tensor:
+def _like(grad: Tensor, given: Tensor | None) -> Tensor:
     """The gradient summed over what ``given`` was shared by: trials, heads."""
-    return grad.sum_to_size(given.shape)
+    return grad.new_empty(0) if given is None else grad.sum_to_size(given.shape)
 
 
+def _fake_transition_gradients(grad: Tensor, *inputs: Tensor | None) -> tuple[Tensor, ...]:
+    return tuple(grad.new_empty(0 if one is None else one.shape) for one in inputs[:5])
+
+
+transition_gradients = Operator("transition_gradients", _transition_gradients, _fake_transition_gradients)
 transition = Operator("transition", _transition, _fake_transition, _save_transition, _backward_transition)
 
 
@@ -196,8 +206,33 @@ def _backward_attend(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         inputs = (ours, theirs)
         found = _again(lambda *given: composed.attend(*given, ctx.slope, *by), inputs, needed, grad)
         return *found, *[None] * 7
-    grads = numba_backend.attend_gradients(grad, softmax, ours, theirs, ctx.slope, by[:3], by[3:])
-    return *grads, *[None] * 7
+    return *attend_gradients(grad, softmax, ours, theirs, ctx.slope, *by), *[None] * 7
+
+
+def _attend_gradients(
+    grad: Tensor,
+    softmax: Tensor,
+    ours: Tensor,
+    theirs: Tensor,
+    slope: float,
+    offsets: Tensor,
+    members: Tensor,
+    position: Tensor | None,
+    back_offsets: Tensor,
+    back_members: Tensor,
+    back_position: Tensor | None,
+) -> tuple[Tensor, Tensor]:
+    there, back = (offsets, members, position), (back_offsets, back_members, back_position)
+    return numba_backend.attend_gradients(grad, softmax, ours, theirs, slope, there, back)
+
+
+def _fake_attend_gradients(
+    grad: Tensor, softmax: Tensor, ours: Tensor, theirs: Tensor, *_: Any
+) -> tuple[Tensor, Tensor]:
+    return ours.new_empty(ours.shape), theirs.new_empty(theirs.shape)
+
+
+attend_gradients = Operator("attend_gradients", _attend_gradients, _fake_attend_gradients)
 
 
 attend = Operator("attend", _attend, _fake_attend, _save_attend, _backward_attend)
@@ -218,7 +253,19 @@ def _save_head_scores(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None
 def _backward_head_scores(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     if torch.is_grad_enabled():
         return tuple(_again(composed.head_scores, ctx.saved_tensors, ctx.needs_input_grad, grad))
-    return numba_backend.head_scores_gradients(grad, *ctx.saved_tensors)
+    grads: tuple[Tensor, Tensor] = head_scores_gradients(grad, *ctx.saved_tensors)
+    return grads
+
+
+def _head_scores_gradients(grad: Tensor, x: Tensor, vectors: Tensor) -> tuple[Tensor, Tensor]:
+    return numba_backend.head_scores_gradients(grad, x, vectors)
+
+
+def _fake_head_scores_gradients(grad: Tensor, x: Tensor, vectors: Tensor) -> tuple[Tensor, Tensor]:
+    return x.new_empty(x.shape), vectors.new_empty(vectors.shape)
+
+
+head_scores_gradients = Operator("head_scores_gradients", _head_scores_gradients, _fake_head_scores_gradients)
 
 
 head_scores = Operator("head_scores", _head_scores, _fake_head_scores, _save_head_scores, _backward_head_scores)
@@ -228,7 +275,7 @@ def _elu_dropout(x: Tensor, rate: float, keys: Tensor | None) -> Tensor:
     return numba_backend.elu_dropout(x, rate, keys)
 
 
-def _fake_elu_dropout(x: Tensor, rate: float, keys: Tensor | None) -> Tensor:
+def _fake_elu_dropout(x: Tensor, *_: Any) -> Tensor:
     return torch.empty_like(x, memory_format=torch.contiguous_format)
 
 
@@ -242,7 +289,14 @@ def _backward_elu_dropout(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     if torch.is_grad_enabled():
         dropped = grad if keys is None else operators.seeded_dropout(grad, ctx.rate, keys)
         return dropped * (1 + (1 - ctx.rate) * output.clamp(max=0)), None, None
-    return numba_backend.elu_dropout_gradient(grad, output, ctx.rate, keys), None, None
+    return elu_dropout_gradient(grad, output, ctx.rate, keys), None, None
+
+
+def _elu_dropout_gradient(grad: Tensor, output: Tensor, rate: float, keys: Tensor | None) -> Tensor:
+    return numba_backend.elu_dropout_gradient(grad, output, rate, keys)
+
+
+elu_dropout_gradient = Operator("elu_dropout_gradient", _elu_dropout_gradient, _fake_elu_dropout)
 
 
 elu_dropout = Operator("elu_dropout", _elu_dropout, _fake_elu_dropout, _save_elu_dropout, _backward_elu_dropout)

@@ -374,23 +374,69 @@ def _dotter(n_vectors: int) -> Any:
     return dot
 
 
+@intrinsic
+def _dot_eight(typing: Any, x: Any, i: Any, y: Any, j: Any, out: Any, at: Any, number: Any) -> Any:
+    """Inner products of eight heads of eight features each: ``out[at + h] = Σ_k x[i + 8 h + k] y[j + 8 h + k]``."""
+
+    def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        x, i, y, j, out, at, _ = values
+        to = _Emitter(builder, context.get_value_type(number), 8)
+        rows = [builder.fmul(to.load(x, to.sum(i, k)), to.load(y, to.sum(j, k))) for k in range(0, 64, 8)]
+        while len(rows) > 1:  # add neighbours of two rows into one, until one is left
+            pairs = [ir.Constant(ir.VectorType(ir.IntType(32), 8), list(range(odd, 16, 2))) for odd in (0, 1)]
+            rows = [
+                builder.fadd(*(builder.shuffle_vector(one, other, pair) for pair in pairs))
+                for one, other in zip(rows[::2], rows[1::2], strict=True)
+            ]
+        to.store(rows[0], out, at)
+        return context.get_dummy_value()
+
+    return types.void(*[types.intp] * 6, number), emit
+
+
 _dot_wide, _dot_narrow = _dotter(4), _dotter(1)
 
 
 @inlined
-def dot(x: Array, i: int, y: Array, j: int, width: int) -> float:
-    """``Σ_k x[i + k] y[j + k]`` for k below ``width``; flat arrays."""
-    total = x.dtype.type(0)
-    k = 0
+def dot(x: int, i: int, y: int, j: int, width: int, number: float) -> float:
+    """``Σ_k x[i + k] y[j + k]`` for k below ``width``, ``x`` and ``y`` addresses of numbers of the type of ``number``."""
+    total, k = number, 0
     while k + 32 <= width:
-        total += _dot_wide(x.ctypes.data, i + k, y.ctypes.data, j + k, total)
+        total += _dot_wide(x, i + k, y, j + k, number)
         k += 32
     while k + 8 <= width:
-        total += _dot_narrow(x.ctypes.data, i + k, y.ctypes.data, j + k, total)
+        total += _dot_narrow(x, i + k, y, j + k, number)
         k += 8
-    for rest in range(k, width):
-        total += x[i + rest] * y[j + rest]
+    while k < width:
+        total += _dot_one(x, i + k, y, j + k, number)
+        k += 1
     return total
+
+
+@intrinsic
+def _dot_one(typing: Any, x: Any, i: Any, y: Any, j: Any, number: Any) -> Any:
+    """``x[i] y[j]``."""
+
+    def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        x, i, y, j, _ = values
+        to = _Emitter(builder, context.get_value_type(number), 1)
+        ours, theirs = (builder.load(to.at(*one, to.number)) for one in ((x, i), (y, j)))
+        return builder.fmul(ours, theirs, FUSE)
+
+    return number(types.intp, types.intp, types.intp, types.intp, number), emit
+
+
+@inlined
+def dots(x: int, i: int, y: int, j: int, heads: int, features: int, out: int, target: Array, number: float) -> None:
+    """``target[h] = Σ_k x[i + h features + k] y[j + h features + k]``; ``out`` is the address of ``target``."""
+    head = 0
+    if features == 8:
+        while head + 8 <= heads:
+            _dot_eight(x, i + 8 * head, y, j + 8 * head, out, head, number)
+            head += 8
+    while head < heads:
+        target[head] = dot(x, i + head * features, y, j + head * features, features, number)
+        head += 1
 
 
 @compiled
@@ -407,20 +453,31 @@ def incidence_dots(
 ) -> None:
     """Inner product of both ends of each incidence, for each trial and head."""
     width = rows.shape[2]
-    features = width // heads
+    number, found = rows.dtype.type(0), np.empty(heads, rows.dtype)
     for trial in range(rows.shape[0]):
-        ours, theirs = rows[trial].reshape(-1), columns[trial].reshape(-1)
+        ours = rows.ctypes.data + trial * rows.shape[1] * width * rows.itemsize
+        theirs = columns.ctypes.data + trial * columns.shape[1] * width * rows.itemsize
         for group in range(start, stop):
             for place in range(offsets[group], offsets[group + 1]):
+                i, j = group * width, np.intp(members[place]) * width
+                dots(ours, i, theirs, j, heads, width // heads, found.ctypes.data, found, number)
                 incidence = position[place] if position.size else place
-                i, j = group * width, members[place] * width
-                if features == 1:
-                    for head in range(heads):
-                        out[trial, incidence, head] = ours[i + head] * theirs[j + head]
-                    continue
                 for head in range(heads):
-                    shift = head * features
-                    out[trial, incidence, head] = dot(ours, i + shift, theirs, j + shift, features)
+                    out[trial, incidence, head] = found[head]
+
+
+@compiled
+def row_dots(x: Array, y: Array, heads: int, out: Array, start: int, stop: int) -> None:
+    """Inner products of the rows of two arrays, for each trial and head."""
+    width = x.shape[2]
+    number, found = x.dtype.type(0), np.empty(heads, x.dtype)
+    for trial in range(x.shape[0]):
+        ours = x.ctypes.data + trial * x.shape[1] * width * x.itemsize
+        theirs = y.ctypes.data + trial * x.shape[1] * width * x.itemsize
+        for n in range(start, stop):
+            dots(ours, n * width, theirs, n * width, heads, width // heads, found.ctypes.data, found, number)
+            for head in range(heads):
+                out[trial, n, head] = found[head]
 
 
 @compiled
@@ -445,37 +502,38 @@ def transition_gradients(
     """Gradients of a transition for its values and for the scalings of its vertices, one vertex after the other.
 
     ``sums`` are those of the hyperedges on the way there, ``back`` those of the gradient on the way back, both before
-    the scaling in the middle. Scalings ``(trials or 1, rows, heads or 1)``.
+    the scaling in the middle. Scalings ``(trials or 1, rows, heads)``; values of size 0 are ones.
     """
-    width = x.shape[2]
-    features = width // heads
+    width, size = x.shape[2], x.itemsize
+    number = x.dtype.type(0)
+    ours, theirs = np.empty(heads, x.dtype), np.empty(heads, x.dtype)
     for trial in range(x.shape[0]):
-        grads, rows = grad[trial].reshape(-1), x[trial].reshape(-1)
-        there, here = sums[trial].reshape(-1), back[trial].reshape(-1)
-        lefts, middles, rights = (
-            left[trial if left.shape[0] > 1 else 0],
-            middle[trial if middle.shape[0] > 1 else 0],
-            right[trial if right.shape[0] > 1 else 0],
-        )
+        shift, group_shift = trial * x.shape[1] * width * size, trial * sums.shape[1] * width * size
+        grads, rows = grad.ctypes.data + shift, x.ctypes.data + shift
+        there, here = sums.ctypes.data + group_shift, back.ctypes.data + group_shift
+        lefts = left[trial if left.shape[0] > 1 else 0]
+        middles = middle[trial if middle.shape[0] > 1 else 0]
+        rights = right[trial if right.shape[0] > 1 else 0]
         for vertex in range(start, stop):
             for head in range(heads):
                 grad_left[trial, vertex, head] = 0
                 grad_right[trial, vertex, head] = 0
             for place in range(offsets[vertex], offsets[vertex + 1]):
-                i, j = vertex * width, members[place] * width
+                group = np.intp(members[place])
+                i, j = vertex * width, group * width
+                dots(grads, i, there, j, heads, width // heads, ours.ctypes.data, ours, number)
+                dots(rows, i, here, j, heads, width // heads, theirs.ctypes.data, theirs, number)
                 for head in range(heads):
-                    shift = head * features
-                    factor = middles[members[place], head if middle.shape[2] > 1 else 0]
-                    to_left = factor * dot(grads, i + shift, there, j + shift, features)
-                    to_right = factor * dot(rows, i + shift, here, j + shift, features)
-                    value = x.dtype.type(1)
+                    factor = middles[group, head]
+                    to_left, to_right = factor * ours[head], factor * theirs[head]
                     if values.size:
                         value = values[trial if values.shape[0] > 1 else 0, place, head]
-                        ours = lefts[vertex, head if left.shape[2] > 1 else 0] * to_left
-                        theirs = rights[vertex, head if right.shape[2] > 1 else 0] * to_right
-                        grad_values[trial, place, head] = ours + theirs
-                    grad_left[trial, vertex, head] += value * to_left
-                    grad_right[trial, vertex, head] += value * to_right
+                        grad_values[trial, place, head] = (
+                            lefts[vertex, head] * to_left + rights[vertex, head] * to_right
+                        )
+                        to_left, to_right = value * to_left, value * to_right
+                    grad_left[trial, vertex, head] += to_left
+                    grad_right[trial, vertex, head] += to_right
 
 
 @compiled

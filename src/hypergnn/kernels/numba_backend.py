@@ -123,7 +123,15 @@ def incidence_dot(rows: Tensor, columns: Tensor, offsets: Tensor, members: Tenso
     out = rows.new_empty(rows.shape[0], members.shape[0], heads)
     ends = (_array(rows.flatten(2)), _array(columns.flatten(2)))
     grouping = (_array(offsets), _array(members), _index(position))
-    _by_group(loops.incidence_dots, offsets, rows[0].numel(), *ends, *grouping, heads, _array(out))
+    _by_group(loops.incidence_dots, offsets, out.numel() * rows.shape[3], *ends, *grouping, heads, _array(out))
+    return out
+
+
+def row_dots(x: Tensor, y: Tensor) -> Tensor:
+    """Inner products of the rows of ``(batch, n, heads, features)`` and the same: ``(batch, n, heads)``."""
+    out = x.new_empty(x.shape[:3])
+    arrays = (_array(x.flatten(2)), _array(y.flatten(2)), x.shape[2], _array(out))
+    _by_range(loops.row_dots, x.shape[1], x.numel(), *arrays)
     return out
 
 
@@ -167,8 +175,9 @@ def transition_gradients(
     wide = [_array(one.flatten(2)) for one in (grad, x, sums, back)]
     given = np.empty((0, 0, 0), wide[0].dtype) if values is None else _array(values)
     out = [x.new_empty(batch, n, heads) for n in (0 if values is None else members.shape[0], x.shape[1], x.shape[1])]
-    arrays = (*wide, given, *map(_array, scalings), _array(offsets), _array(members), heads, *map(_array, out))
-    _by_group(loops.transition_gradients, offsets, 2 * members.shape[0] * x[:, 0].numel(), *arrays)
+    factors = [_array(one.expand(-1, -1, heads)) for one in scalings]
+    arrays = (*wide, given, *factors, _array(offsets), _array(members), heads, *map(_array, out))
+    _by_group(loops.transition_gradients, offsets, 2 * members.shape[0] * batch * heads * x.shape[3], *arrays)
     return out[0], out[1], out[2]
 
 
@@ -211,7 +220,7 @@ def head_scores_gradients(grad: Tensor, x: Tensor, vectors: Tensor) -> tuple[Ten
     """Gradients of :func:`head_scores` for both."""
     grad_x = torch.empty_like(x, memory_format=torch.contiguous_format)
     blocks = -(-x.shape[1] // elementwise.BLOCK)
-    parts = np.empty((x.shape[0], blocks, vectors.shape[1], x[0, 0].numel()), _array(x).dtype)
+    parts = np.empty((x.shape[0], blocks, vectors.shape[1], x.shape[2] * x.shape[3]), _array(x).dtype)
     arrays = (_array(grad), _array(x.flatten(2)), _array(vectors.flatten(2)), x.shape[3], _array(grad_x.flatten(2)))
     _by_range(elementwise.head_scores_gradient, blocks, 4 * grad.numel() * x.shape[3], *arrays, parts)
     return grad_x, torch.from_numpy(parts.sum(1)).reshape(vectors.shape)
