@@ -6,7 +6,22 @@ from structures import attended, dense, hypergraph, random
 from torch.autograd import gradcheck, gradgradcheck
 from torch.library import opcheck
 
-from hypergnn.kernels import matmul, operators, segment_softmax, segment_sum, torch_backend
+from hypergnn import Hypergraph, kernels
+from hypergnn.kernels import (
+    Dropout,
+    attend,
+    elu_dropout,
+    fused,
+    head_scores,
+    loops,
+    matmul,
+    numba_backend,
+    operators,
+    segment_softmax,
+    segment_sum,
+    torch_backend,
+    transition,
+)
 
 pytestmark = pytest.mark.usefixtures("backend")
 
@@ -97,6 +112,172 @@ def test_inner_products_come_in_chunks(monkeypatch):
     torch.testing.assert_close(operators.incidence_dot(rows, members, *H.hyperedges), whole)
     expected = (rows[:, H.hyperedge] * members[:, H.vertex]).sum(-1)
     torch.testing.assert_close(whole, expected)
+
+
+KEYS = torch.tensor([[1, 2], [3, 4]], dtype=torch.int32)
+
+
+@pytest.mark.parametrize("with_values", [True, False])
+@pytest.mark.parametrize("features", [1, 3, 8, 45])
+def test_a_transition_is_two_sums_and_three_scalings(H, with_values, features):
+    heads = 9 if with_values else 1
+    left, middle, right = random(2, H.n_vertices, heads), random(H.n_hyperedges, 1, seed=1), random(H.n_vertices, heads)
+    x, values = random(2, H.n_vertices, heads, features), random(2, H.n_incidences, heads, seed=2)
+    scalings = {"left": left, "middle": middle, "right": right}
+    if with_values:
+        found = transition(x, H.hyperedges, values, **scalings)
+    else:
+        found = transition(x.squeeze(-2), H.hyperedges, **scalings).unsqueeze(-2)
+    for trial in range(2):
+        for head in range(heads):
+            matrix = attended(H, values[trial, :, head]) if with_values else dense(H)
+            rows = right[:, head, None] * x[trial, :, head]
+            expected = left[trial, :, head, None] * (matrix @ (middle * (matrix.T @ rows)))
+            torch.testing.assert_close(found[trial, :, head], expected)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_gradients_of_a_transition_are_exact_twice(shared):
+    H = hypergraph("empty hyperedge")
+    trials, heads = (1, 1) if shared else (2, 3)
+    x, values = random(2, H.n_vertices, 3, 2).requires_grad_(), random(trials, H.n_incidences, 3).requires_grad_()
+    left, right = (random(trials, H.n_vertices, heads, seed=seed).requires_grad_() for seed in (1, 2))
+    middle = random(trials, H.n_hyperedges, heads, seed=3).requires_grad_()
+
+    def run(x, values, left, middle, right):
+        return transition(x, H.hyperedges, values, left=left, middle=middle, right=right)
+
+    assert gradcheck(run, (x, values, left, middle, right))
+    assert gradgradcheck(run, (x, values, left, middle, right))
+    constant = (left.detach(), middle.detach(), right.detach())
+    assert gradcheck(lambda x: run(x, values.detach(), *constant), x)
+    assert gradgradcheck(lambda x: run(x, None, left.detach()[..., :1], middle.detach()[..., :1], None), x[..., 0])
+
+
+@pytest.mark.parametrize("side", ["vertices", "hyperedges"])
+def test_attention_is_a_softmax_of_leaky_sums_with_exact_gradients(side):
+    H = hypergraph("more vertices than hyperedges")
+    by = getattr(H, side)
+    vertex, hyperedge = random(2, H.n_vertices, 3).requires_grad_(), random(2, H.n_hyperedges, 3).requires_grad_()
+    ours, theirs = (vertex, hyperedge) if side == "vertices" else (hyperedge, vertex)
+    score = vertex[:, H.vertex] + hyperedge[:, H.hyperedge]
+    expected = segment_softmax(torch.where(score > 0, score, 0.2 * score), by)
+    torch.testing.assert_close(attend(ours, theirs, by, 0.2), expected)
+    assert gradcheck(lambda ours, theirs: attend(ours, theirs, by, 0.2), (ours, theirs))
+    assert gradgradcheck(lambda ours, theirs: attend(ours, theirs, by, 0.2), (ours, theirs))
+
+
+@pytest.mark.parametrize(("heads", "features"), [(3, 2), (9, 8), (1, 45)])
+def test_scores_of_heads_are_inner_products_with_exact_gradients(heads, features):
+    x = random(2, 5, heads, features).requires_grad_()
+    one, other = (random(2, heads, features, seed=seed).requires_grad_() for seed in (1, 2))
+    for found, vector in zip(head_scores(x, one, other), (one, other), strict=True):
+        torch.testing.assert_close(found, (x * vector.unsqueeze(1)).sum(-1))
+    if heads == 3:
+        assert gradcheck(head_scores, (x, one, other))
+        assert gradgradcheck(head_scores, (x, one, other))
+
+
+@pytest.mark.parametrize("dropout", [None, Dropout(0.4, KEYS)])
+def test_elu_with_dropout_and_its_gradients(dropout):
+    x = (3 * random(2, 40)).requires_grad_()
+    expected = torch.nn.functional.elu(x.detach())
+    if dropout is not None:
+        expected = torch_backend.seeded_dropout(expected, *dropout)
+    torch.testing.assert_close(elu_dropout(x, dropout), expected)
+    assert gradcheck(lambda x: elu_dropout(x, dropout), x)
+    assert gradgradcheck(lambda x: elu_dropout(x, dropout), x)
+
+
+def test_single_precision_exponentials_are_accurate():
+    x = torch.cat([-torch.logspace(-8, 2.5, 4001), torch.tensor([0.0, -0.0, 5.0, -torch.inf])])[None]
+    torch.testing.assert_close(elu_dropout(x), torch.nn.functional.elu(x.double()).float(), rtol=3e-7, atol=0)
+    H = Hypergraph.from_hyperedges([[k, k + 1] for k in range(0, 4000, 2)], n_vertices=4000)
+    logits = x[0, :4000, None]
+    exact = segment_softmax(logits.double(), by=H.hyperedges)
+    torch.testing.assert_close(segment_softmax(logits, by=H.hyperedges).double(), exact, rtol=5e-7, atol=1e-37)
+
+
+def test_dropout_within_a_sum_is_that_of_its_values():
+    H = hypergraph("more hyperedges than vertices")
+    x, values = random(2, H.n_hyperedges, 1, 3).requires_grad_(), random(H.n_incidences, 1).requires_grad_()
+    dropped = torch_backend.seeded_dropout(values.detach().expand(2, -1, -1).contiguous(), 0.4, KEYS)
+    dropout = Dropout(0.4, KEYS)
+    torch.testing.assert_close(segment_sum(x, H.vertices, values, dropout), segment_sum(x, H.vertices, dropped))
+    assert gradcheck(lambda x, values: segment_sum(x, H.vertices, values, dropout), (x, values))
+    assert gradgradcheck(lambda x, values: segment_sum(x, H.vertices, values, dropout), (x, values))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_dropout_is_the_same_to_the_bit_in_both_backends(dtype):
+    x = random(2, 1003).to(dtype)
+    for rate in (0.1, 0.6, 0.999):
+        assert torch.equal(numba_backend.seeded_dropout(x, rate, KEYS), torch_backend.seeded_dropout(x, rate, KEYS))
+
+
+@pytest.fixture
+def skewed():
+    """A hyperedge with half of all incidences, and a vertex that is in all hyperedges."""
+    rng = torch.Generator().manual_seed(0)
+    others = [[0, *torch.randint(1, 20_000, (3,), generator=rng).unique().tolist()] for _ in range(5000)]
+    return Hypergraph.from_hyperedges([list(range(20_000)), *others], n_vertices=20_001)
+
+
+def test_any_number_of_threads_gives_the_same_bits(skewed, monkeypatch):
+    x, values = torch.rand(2, skewed.n_vertices, 3, 9), torch.rand(2, skewed.n_incidences, 3)
+    left, middle = torch.rand(skewed.n_vertices, 3), torch.rand(skewed.n_hyperedges, 1)
+    sparse_x = torch.rand(2, skewed.n_vertices, 1, 9)
+    monkeypatch.setattr(numba_backend, "WORTH_A_THREAD", 1)
+
+    def everything():
+        given = [one.clone().requires_grad_() for one in (x, values, left, middle)]
+        out = transition(given[0], skewed.hyperedges, given[1], left=given[2], middle=given[3])
+        attention = attend(given[0][..., 0], torch.zeros(2, skewed.n_hyperedges, 3), skewed.vertices, 0.2)
+        plain = segment_sum(given[0][..., 0], skewed.hyperedges)
+        dropped = segment_sum(sparse_x, skewed.hyperedges, values[0, :, :1].contiguous(), Dropout(0.5, KEYS))
+        active = elu_dropout(given[0] - 0.5, Dropout(0.5, KEYS))
+        (scores,) = head_scores(given[0], torch.rand(2, 3, 9, generator=torch.Generator().manual_seed(1)))
+        narrow = matmul(given[0][..., 0, :].contiguous(), torch.ones(2, 9, 4))
+        total = sum(one.square().sum() for one in (out, attention, plain, dropped, active, scores, narrow))
+        return [out, attention, plain, dropped, active, scores, narrow, *torch.autograd.grad(total, given)]
+
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        alone = everything()
+        torch.set_num_threads(5)
+        together = everything()
+    finally:
+        torch.set_num_threads(before)
+    if kernels._steps(x) is fused:
+        assert all(torch.equal(one, other) for one, other in zip(alone, together, strict=True))
+    double = transition(x.double(), skewed.hyperedges, values.double(), left=left.double(), middle=middle.double())
+    torch.testing.assert_close(alone[0], double.float(), rtol=1e-4, atol=1e-4)
+
+
+def test_large_groups_are_dealt_to_all_threads(skewed, monkeypatch):
+    pieces = []
+    monkeypatch.setattr(numba_backend, "_run", lambda jobs, _: pieces.append(len(jobs)) or [job() for job in jobs])
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 4)
+    numba_backend.gather(torch.rand(1, skewed.n_vertices, 1, 64), skewed.hyperedges[:3])
+    assert len(pieces) == 2
+    assert pieces[1] >= 20_000 // loops.PIECE / 2
+
+
+@pytest.mark.slow
+def test_torch_accepts_the_fused_operators():
+    H = hypergraph("more vertices than hyperedges")
+    x, values = random(2, H.n_vertices, 2, 3).requires_grad_(), random(2, H.n_incidences, 2).requires_grad_()
+    left, middle = random(2, H.n_vertices, 2).requires_grad_(), random(1, H.n_hyperedges, 1).requires_grad_()
+    by = H.hyperedges
+    opcheck(fused.transition.traced, (x, left, middle, None, values, True, *by))
+    opcheck(fused.transition.traced, (x, None, None, left.detach(), None, False, *by))
+    scores = random(2, H.n_hyperedges, 2).requires_grad_(), random(2, H.n_vertices, 2).requires_grad_()
+    opcheck(fused.attend.traced, (*scores, 0.2, *by))
+    opcheck(fused.head_scores.traced, (x, random(2, 3, 2, 3).requires_grad_()))
+    opcheck(fused.elu_dropout.traced, (x, 0.4, KEYS))
+    shared = values.detach()[:1, :, :1].clone().requires_grad_()
+    opcheck(fused.dropped_sum.traced, (x[:, :, :1].detach().requires_grad_(), shared, KEYS, 0.4, *by))
 
 
 @pytest.mark.slow

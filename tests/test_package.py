@@ -17,7 +17,8 @@ SOURCE = ROOT / "src" / "hypergnn"
 ORDER = [
     ["incidence", "files", "extras"],
     ["kernels"],
-    ["features", "randomness"],
+    ["randomness"],
+    ["features"],
     ["checks"],
     ["hypergraph", "graph"],
     ["functional", "reference"],

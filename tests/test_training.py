@@ -12,6 +12,7 @@ import torch
 import hypergnn as hg
 from hypergnn.models import KINDS, Config, Network, paper_config
 from hypergnn.training import fit, ledger
+from hypergnn.training.adam import Adam
 from hypergnn.training.engine import Task, train
 
 SMALL = Config(hidden=4, heads=2, patience=6, max_epochs=16)
@@ -51,6 +52,31 @@ def test_a_trial_is_the_same_alone_and_in_any_company(data, model):
     assert together[5].epochs == alone[5].epochs
     assert torch.equal(together[5].scores, alone[5].scores)
     assert together[3].curves != together[5].curves
+
+
+@pytest.mark.parametrize("backend", ["numba", "torch"])
+def test_the_optimiser_is_adam(backend, monkeypatch):
+    monkeypatch.setenv("HYPERGNN_BACKEND", backend)
+    ours = {"p": torch.rand(3, 5, dtype=torch.float64).requires_grad_()}
+    theirs = ours["p"].detach().clone().requires_grad_()
+    adam, reference = Adam(ours, 0.01, 0.1), torch.optim.Adam([theirs], lr=0.01, weight_decay=0.1)
+    for _ in range(20):
+        for one in (ours["p"], theirs):
+            one.sin().sum().backward()
+        adam.step()
+        reference.step()
+        reference.zero_grad()
+    torch.testing.assert_close(ours["p"], theirs)
+
+
+@pytest.mark.parametrize("model", KINDS)
+def test_both_backends_give_the_same_validation_curve(data, model, monkeypatch):
+    config = replace(SMALL, model=model)
+    curves = {}
+    for backend in ("numba", "torch"):
+        monkeypatch.setenv("HYPERGNN_BACKEND", backend)
+        curves[backend] = [trial.curves["val_loss"] for trial in trials(data, config, [0, 1, 2]).values()]
+    assert curves["numba"] == [pytest.approx(curve, rel=1e-5) for curve in curves["torch"]]
 
 
 def test_trials_leave_when_their_patience_is_over_and_keep_their_best_epoch(data):

@@ -88,9 +88,11 @@ class SparseFeatures(Structure):
             self.column_members,
             self.column_position,
         )
-        drawn = None if self.keys is None else Dropout(self.dropout, self.keys)
-        wide = projection if drawn is None else projection.expand(self.keys.shape[0], *projection.shape[-2:])
-        return segment_sum(wide.unsqueeze(-2), by=by, values=self.values.unsqueeze(-1), dropout=drawn).squeeze(-2)
+        values = self.values.unsqueeze(-1)
+        if self.keys is None:
+            return segment_sum(projection.unsqueeze(-2), by=by, values=values).squeeze(-2)
+        own = projection.expand(self.keys.shape[0], *projection.shape[-2:])
+        return segment_sum(own.unsqueeze(-2), by, values, Dropout(self.dropout, self.keys)).squeeze(-2)
 
     def to_dense(self) -> Tensor:
         """The matrix with all its zeros."""

@@ -95,7 +95,9 @@ def transition(
     flat_values = None if values is None else _shared(values, batch)
     flat_scalings = [None if one is None else _shared(one, batch) for one in scalings]
     flat = _flat(wide, batch, 3)
-    out = _steps(x).transition(flat, *flat_scalings, flat_values, _any_learned(*flat_scalings, flat_values), *by)[0]
+    out: Tensor = _steps(x).transition(
+        flat, *flat_scalings, flat_values, _any_learned(*flat_scalings, flat_values), *by
+    )[0]
     out = out.reshape(*batch, *wide.shape[-3:])
     return out.squeeze(-2) if values is None else out
 

@@ -44,6 +44,11 @@ class Backend(Protocol):
     def matmul_backward(self, x: Tensor, grad: Tensor) -> Tensor:
         """Gradient for the projection."""
 
+    def adam_step(
+        self, parameter: Tensor, grad: Tensor, mean: Tensor, square: Tensor, rate: float, decay: float, step: int
+    ) -> None:
+        """Optimise."""
+
     def seeded_dropout(self, x: Tensor, rate: float, keys: Tensor) -> Tensor:
         """Dropout from counters."""
 

@@ -15,7 +15,8 @@ from hypergnn.kernels import operators
 def dropped_sum(x: Tensor, values: Tensor, keys: Tensor, rate: float, *by: Any) -> Tensor:
     """:data:`~hypergnn.kernels.operators.segment_sum` with dropout of the values, each trial its own."""
     own = values.expand(keys.shape[0], *values.shape[1:])
-    return operators.segment_sum(x, operators.seeded_dropout(own.contiguous(), rate, keys), *by)
+    total: Tensor = operators.segment_sum(x, operators.seeded_dropout(own.contiguous(), rate, keys), *by)
+    return total
 
 
 def transition(
@@ -41,17 +42,18 @@ def _scaled(x: Tensor, factor: Tensor | None) -> Tensor:
 
 
 def attend(ours: Tensor, theirs: Tensor, slope: float, *by: Any) -> Tensor:
-    """Softmax per group of LeakyReLU of both ends' scores, ``(batch, groups, heads)`` and ``(batch, members, heads)``."""
+    """Softmax per group of LeakyReLU of both ends' scores, ``(batch, groups or members, heads)``."""
     offsets, members, position, *_ = by
     groups = torch.repeat_interleave(offsets.diff(), output_size=members.shape[0])
     scores = ours.index_select(1, groups) + theirs.index_select(1, members)
     if position is not None:
         scores = torch.empty_like(scores).index_copy(1, position.long(), scores)
-    return operators.segment_softmax(leaky_relu(scores, slope), offsets, position)
+    softmax: Tensor = operators.segment_softmax(leaky_relu(scores, slope), offsets, position)
+    return softmax
 
 
 def head_scores(x: Tensor, vectors: Tensor) -> Tensor:
-    """``(batch, k, n, heads)``: inner products of ``x`` ``(batch, n, heads, F)`` and ``vectors`` ``(batch, k, heads, F)``."""
+    """``(batch, k, n, heads)`` from ``x`` ``(batch, n, heads, F)`` and ``vectors`` ``(batch, k, heads, F)``."""
     return torch.stack([(x * vector.unsqueeze(1)).sum(-1) for vector in vectors.unbind(1)], 1)
 
 

@@ -284,3 +284,28 @@ def narrow_gradient(x: Array, grad: Array, partial: Array, start: int, stop: int
                     factor = grad[trial, n, c]
                     for k in range(x.shape[2]):
                         partial[trial, block, c, k] += factor * x[source, n, k]
+
+
+@compiled
+def adam_step(
+    parameter: Array,
+    grad: Array,
+    mean: Array,
+    square: Array,
+    rate: float,
+    decay: float,
+    correction: float,
+    start: int,
+    stop: int,
+) -> None:
+    """One step of Adam on ``(trials, entries)``; ``rate`` and ``correction`` are those of the step."""
+    kind = parameter.dtype.type
+    tenth, thousandth, least = kind(0.1), kind(0.001), kind(1e-8)
+    for trial in range(parameter.shape[0]):
+        places, come = parameter[trial, start:stop], grad[trial, start:stop]
+        means, squares = mean[trial, start:stop], square[trial, start:stop]
+        for k in range(places.size):
+            slope = come[k] + decay * places[k]
+            means[k] += tenth * (slope - means[k])
+            squares[k] += thousandth * (slope * slope - squares[k])
+            places[k] -= rate * means[k] / (np.sqrt(squares[k] * correction) + least)

@@ -12,15 +12,16 @@ from collections.abc import Callable
 from typing import Any
 
 import numba
+import numba.extending
 import numpy as np
 import numpy.typing as npt
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
 
 Array = npt.NDArray[Any]
 Kernel = Callable[..., Any]
+intrinsic: Callable[[Kernel], Any] = numba.extending.intrinsic
 
 PIECE = 2048
 """Members that are summed at a time."""
@@ -47,7 +48,7 @@ inlined = numba.njit(inline="always")
 
 
 @inlined
-def random_bits(place: int, first: int, second: int) -> int:
+def random_bits(place: Any, first: Any, second: Any) -> Any:
     """32 bits for a place under two keys: two rounds of a mixing function, as in the torch backend."""
     bits = np.uint32(np.uint32(place) + first)
     bits = np.uint32((bits ^ (bits >> np.uint32(16))) * np.uint32(0x7FEB352D))
@@ -105,8 +106,8 @@ class _Emitter:
 def _adder(n_vectors: int, lanes: int, weighting: str, each: bool = False) -> Any:
     """An intrinsic that sums a stretch of ``n_vectors * lanes`` columns of some rows.
 
-    ``out[at + k] = outer[scale] Σ_p f_p x[members[p] * width + column + k]``, p from begin to end. The factor ``f_p`` is
-    1, ``factors[p * heads + head]`` (weighting ``"in order"``) or ``factors[places[p] * heads + head]``
+    ``out[at + k] = outer[scale] Σ_p f_p x[members[p] * width + column + k]``, p from begin to end. The factor ``f_p``
+    is 1, ``factors[p * heads + head]`` (weighting ``"in order"``) or ``factors[places[p] * heads + head]``
     (``"by place"``). With ``each``, every vector has a head and a scale of its own, one after the other.
     """
 
@@ -329,7 +330,7 @@ def gather_dropped(
         rows = x.ctypes.data + trial * x.shape[1] * width * x.itemsize
         sums = out.ctypes.data + trial * out.shape[1] * width * x.itemsize
         first, second = keys[trial, 0], keys[trial, 1]
-        base, known = 0, 0
+        base, known = np.intp(0), np.intp(0)
         for group in range(start, stop):
             begin, end = np.intp(offsets[group]), np.intp(offsets[group + 1])
             if end - begin > PIECE:
@@ -399,7 +400,7 @@ _dot_wide, _dot_narrow = _dotter(4), _dotter(1)
 
 @inlined
 def dot(x: int, i: int, y: int, j: int, width: int, number: float) -> float:
-    """``Σ_k x[i + k] y[j + k]`` for k below ``width``, ``x`` and ``y`` addresses of numbers of the type of ``number``."""
+    """``Σ_k x[i + k] y[j + k]`` for k below ``width``, ``x`` and ``y`` addresses of numbers like ``number``."""
     total, k = number, 0
     while k + 32 <= width:
         total += _dot_wide(x, i + k, y, j + k, number)

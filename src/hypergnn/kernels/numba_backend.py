@@ -65,7 +65,7 @@ def gather(
     one = _ONE[rows.dtype.char]
     last = one if outer is None else _array(outer)
 
-    def sum_range(ends: Array, scale: bool, out: Array, start: int, stop: int) -> int:
+    def sum_range(ends: Array, scale: bool, out: Array, start: int, stop: int) -> Any:
         return loops.gather(rows, factors, places, ends, ids, last if scale else one, out, heads, start, stop)
 
     out = _in_pieces(sum_range, _array(offsets), batch, heads * features, rows.dtype, last)
@@ -79,7 +79,7 @@ def dropped_sum(x: Tensor, by: Grouping, values: Tensor, rate: float, keys: Tens
     rows = _array(x).reshape(batch, x.shape[1], features)
     given, ids = (_array(values).reshape(-1), _index(position), *_dropout(keys, rate, rows.dtype)), _array(members)
 
-    def sum_range(ends: Array, scale: bool, out: Array, start: int, stop: int) -> int:
+    def sum_range(ends: Array, scale: bool, out: Array, start: int, stop: int) -> Any:
         return loops.gather_dropped(rows, *given, ends, ids, out, start, stop)
 
     out = _in_pieces(sum_range, _array(offsets), batch, features, rows.dtype, _ONE[rows.dtype.char])
@@ -87,7 +87,7 @@ def dropped_sum(x: Tensor, by: Grouping, values: Tensor, rate: float, keys: Tens
 
 
 def _in_pieces(
-    sum_range: Callable[[Array, bool, Array, int, int], int],
+    sum_range: Callable[[Array, bool, Array, int, int], Any],
     ends: Array,
     batch: int,
     width: int,
@@ -269,6 +269,16 @@ def elu_dropout_gradient(grad: Tensor, y: Tensor, rate: float, keys: Tensor | No
     arrays = (grads, outcome, *_dropout(keys, rate, outcome.dtype), out)
     _by_range(elementwise.elu_dropout_gradient, outcome.shape[1], 4 * outcome.size, *arrays)
     return torch.from_numpy(out).reshape(y.shape)
+
+
+def adam_step(
+    parameter: Tensor, grad: Tensor, mean: Tensor, square: Tensor, rate: float, decay: float, step: int
+) -> None:
+    """As :func:`hypergnn.kernels.torch_backend.adam_step`."""
+    arrays = [_array(one).reshape(one.shape[0], -1) for one in (parameter, grad, mean, square)]
+    kind = arrays[0].dtype.type
+    numbers = (kind(rate / (1 - 0.9**step)), kind(decay), kind(1 / (1 - 0.999**step)))
+    _by_range(elementwise.adam_step, arrays[0].shape[1], 4 * parameter.numel(), *arrays, *numbers)
 
 
 def _array(tensor: Tensor) -> Array:

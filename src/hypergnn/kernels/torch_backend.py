@@ -97,6 +97,17 @@ def seeded_dropout(x: Tensor, rate: float, keys: Tensor) -> Tensor:
     return out.mul_(1 / (1 - rate)).reshape(x.shape)
 
 
+def adam_step(
+    parameter: Tensor, grad: Tensor, mean: Tensor, square: Tensor, rate: float, decay: float, step: int
+) -> None:
+    """One step of Adam (betas 0.9 and 0.999) with an L2 penalty, in place; the first ``step`` is 1."""
+    grad = grad + decay * parameter
+    mean.lerp_(grad, 0.1)
+    square.mul_(0.999).addcmul_(grad, grad, value=0.001)
+    root = (square / (1 - 0.999**step)).sqrt_().add_(1e-8)
+    parameter.addcdiv_(mean, root, value=-rate / (1 - 0.9**step))
+
+
 def _mix_(bits: Tensor, spare: Tensor) -> None:
     """Scramble 32-bit integers in place: every bit of the outcome depends on every bit given. Shifts are unsigned."""
     for shift, factor in ((16, 0x7FEB352D), (15, 0x846CA68B - (1 << 32)), (16, 1)):

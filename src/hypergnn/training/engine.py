@@ -21,6 +21,7 @@ from hypergnn.graph import Graph
 from hypergnn.hypergraph import Hypergraph
 from hypergnn.models import Config, Network
 from hypergnn.randomness import seeded
+from hypergnn.training.adam import Adam
 
 Parameters = dict[str, Parameter]
 
@@ -81,7 +82,7 @@ class _State:
     seeds: list[int]
     parameters: Parameters
     best: dict[str, Tensor]
-    optimizer: torch.optim.Adam
+    optimizer: Adam
     best_loss: Tensor  # (trials,)
     best_epoch: Tensor  # (trials,)
     seconds: list[float]
@@ -118,7 +119,7 @@ def train(
             on_epoch(epoch, len(state.seeds))
         if over.any():
             yield from _finish(network, task, state, over, epoch + 1)
-            state = _select(state, ~over, config)
+            state = _select(state, ~over)
             _use(network, state.parameters)
         if not state.seeds:
             return
@@ -135,16 +136,12 @@ def _start(network: Network, config: Config, seeds: Sequence[int]) -> _State:
         seeds=list(seeds),
         parameters=parameters,
         best={name: parameter.detach().clone() for name, parameter in parameters.items()},
-        optimizer=_optimizer(parameters, config),
+        optimizer=Adam(parameters, config.learning_rate, config.weight_decay),
         best_loss=torch.full((len(seeds),), torch.inf),
         best_epoch=torch.zeros(len(seeds), dtype=torch.int64),
         seconds=[0.0] * len(seeds),
         curves=[{"train_loss": [], "val_loss": []} for _ in seeds],
     )
-
-
-def _optimizer(parameters: Parameters, config: Config) -> torch.optim.Adam:
-    return torch.optim.Adam(parameters.values(), lr=config.learning_rate, weight_decay=config.weight_decay, fused=True)
 
 
 def _step(network: Network, task: Task, state: _State, epoch: int) -> Tensor:
@@ -154,7 +151,6 @@ def _step(network: Network, task: Task, state: _State, epoch: int) -> Tensor:
     with seeded(state.seeds, epoch):
         scores = network(x, **task.structures)
     losses = _losses(scores, task.y, task.train)
-    state.optimizer.zero_grad()
     losses.sum().backward()
     state.optimizer.step()
     return losses.detach()
@@ -212,21 +208,15 @@ def _finish(network: Network, task: Task, state: _State, over: Tensor, epochs: i
         )
 
 
-def _select(state: _State, chosen: Tensor, config: Config) -> _State:
+def _select(state: _State, chosen: Tensor) -> _State:
     """The trials that go on, with the state of their optimiser."""
     places = chosen.nonzero().flatten().tolist()
     parameters = {name: Parameter(one.detach()[chosen]) for name, one in state.parameters.items()}
-    optimizer = _optimizer(parameters, config)
-    for name, parameter in parameters.items():
-        before = state.optimizer.state[state.parameters[name]]
-        optimizer.state[parameter] = {
-            key: value[chosen] if key.startswith("exp_avg") else value for key, value in before.items()
-        }
     return _State(
         seeds=[state.seeds[place] for place in places],
         parameters=parameters,
         best={name: best[chosen] for name, best in state.best.items()},
-        optimizer=optimizer,
+        optimizer=state.optimizer.select(parameters, chosen),
         best_loss=state.best_loss[chosen],
         best_epoch=state.best_epoch[chosen],
         seconds=[state.seconds[place] for place in places],
