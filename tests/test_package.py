@@ -16,9 +16,11 @@ SOURCE = ROOT / "src" / "hypergnn"
 # Each module may import from those in the lines before its own.
 ORDER = [
     ["incidence", "files", "extras"],
-    ["kernels"],
+    ["kernels", "storage"],
     ["features", "randomness"],
     ["checks"],
+    ["naming"],
+    ["stored"],
     ["hypergraph", "graph"],
     ["functional", "reference"],
     ["tabular"],
