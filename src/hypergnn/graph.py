@@ -67,7 +67,7 @@ class Graph(StoredStructure):
             raise ValueError(f"source and target must have one entry per link each; got {source.size}, {target.size}.")
         loop = np.arange(n_vertices)
         keys = np.concatenate([target, source, loop]) * n_vertices + np.concatenate([source, target, loop])
-        keys.sort()  # not numpy.unique, whose hash table takes a hundred times as long for millions of links
+        keys.sort()  # not numpy.unique, whose hash table takes many times as long for millions of links
         targets, sources = np.divmod(keys[np.diff(keys, prepend=-1) > 0], max(n_vertices, 1))
         grouped = group(targets, sources, n_vertices, n_vertices)
         return cls(*grouped, degree=grouped.row_offsets.diff().double())

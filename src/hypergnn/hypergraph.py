@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from scipy import sparse
 from torch import Tensor
 
 from hypergnn.checks import Names, as_centroids, as_members, as_names, as_weight, check_ids, check_size
 from hypergnn.incidence import Segments, group
 from hypergnn.stored import StoredStructure
-
-if TYPE_CHECKING:
-    from scipy import sparse
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -172,8 +170,6 @@ class Hypergraph(StoredStructure):
             >>> Hypergraph.from_scipy(csr_array([[1, 0], [1, 1], [0, 1]]))
             Hypergraph(3 vertices, 2 hyperedges, 4 incidences)
         """
-        from scipy import sparse
-
         if not sparse.issparse(incidence):
             raise TypeError(
                 f"incidence must be a SciPy sparse matrix; got {type(incidence).__name__}. "
@@ -275,15 +271,14 @@ class Hypergraph(StoredStructure):
             >>> Hypergraph.from_hyperedges([[0, 1], [1]], n_vertices=2).to_scipy().toarray().tolist()
             [[1.0, 0.0], [1.0, 1.0]]
         """
-        from scipy import sparse
-
         indices, offsets = self.hyperedge.cpu().numpy(), self.vertex_offsets.cpu().numpy()
         shape = (self.n_vertices, self.n_hyperedges)
         return sparse.csr_array((np.ones(self.n_incidences), indices.copy(), offsets.copy()), shape=shape)
 
     def _weighted(self, weight: npt.NDArray[np.float64]) -> Hypergraph:
         # In the order of the incidences, so that the sum does not depend on the order in which they were given.
-        degree = self.to_scipy() @ weight
+        arrays = (np.ones(self.n_incidences), self.hyperedge.numpy(), self.vertex_offsets.numpy())
+        degree = sparse.csr_array(arrays, shape=(self.n_vertices, self.n_hyperedges)) @ weight
         return replace(self, weight=torch.from_numpy(weight), _vertex_degree=torch.from_numpy(degree))
 
     @classmethod
