@@ -139,8 +139,11 @@ def test_parts_that_do_not_fit_each_other_are_noticed_without_reading_the_incide
 
 
 @pytest.mark.parametrize(
-    ("name", "ids"),
+    ("name", "values"),
     [
+        ("_vertex_degree", [3.0, 4.0, 0.0, 2.0]),
+        ("_vertex_degree", [3.0, float("nan"), 0.0, 3.0]),
+        ("_hyperedge_degree", [1.0, 3.0, 1.0]),
         ("hyperedge", [1, 0, 1, 7]),
         ("hyperedge", [1, 1, 0, 1]),
         ("hyperedge", [1, 1, 1, 1]),
@@ -149,12 +152,21 @@ def test_parts_that_do_not_fit_each_other_are_noticed_without_reading_the_incide
         ("hyperedge_position", [1, 0, 2, 2]),
     ],
 )
-def test_verifying_notices_incidences_that_are_not_in_order_even_if_the_checksum_is_right(name, ids, path):
-    make().save(path)
-    rewrite(path, {name: torch.tensor(ids, dtype=torch.int32)})
+def test_verifying_notices_what_does_not_fit_the_incidences_even_if_the_checksum_is_right(name, values, path):
+    make(weight=[1.0, 3.0, 2.0]).save(path)
+    rewrite(path, {name: torch.tensor(values, dtype=torch.float64 if name.endswith("degree") else torch.int32)})
     Hypergraph.load(path)
     with pytest.raises(ValueError, match=r"structure\.safetensors is damaged"):
         Hypergraph.load(path, verify=True)
+
+
+def test_verifying_notices_a_link_that_stands_in_one_direction_only(path):
+    Graph.from_links([0, 1], [1, 2], n_vertices=4).save(path)
+    source = Graph.load(path, verify=True).source.clone()
+    source[1] = 3
+    rewrite(path, {"source": source}, "Graph")
+    with pytest.raises(ValueError, match=r"structure\.safetensors is damaged.*does not fit its incidences"):
+        Graph.load(path, verify=True)
 
 
 def test_one_wrong_byte_anywhere_is_noticed_by_verifying_and_breaks_nothing_otherwise(path):
@@ -173,8 +185,8 @@ def test_one_wrong_byte_anywhere_is_noticed_by_verifying_and_breaks_nothing_othe
             assert (loaded.n_vertices, loaded.n_hyperedges, loaded.n_incidences) == (4, 3, 4)
 
 
-def rewrite(path, changes):
+def rewrite(path, changes, kind="Hypergraph"):
     """The same file with other tensors, or without those that are None, and the checksum that belongs to it."""
-    header, tensors = storage.read(path, "Hypergraph", 1)
+    header, tensors = storage.read(path, kind, 1)
     kept = {name: tensor.clone() for name, tensor in (tensors | changes).items() if tensor is not None}
-    storage.write(path, "Hypergraph", 1, {"names": header["names"]}, kept)
+    storage.write(path, kind, 1, {"names": header["names"]}, kept)

@@ -145,6 +145,9 @@ class Graph(StoredStructure):
             "degree": parts["target_offsets"].diff().double(),
         }
 
+    def _rebuilt(self) -> Graph:
+        return self.from_links(self.source, self.target, self.n_vertices)
+
     def __repr__(self) -> str:
         """Sizes at a glance."""
         return f"Graph({self.n_vertices} vertices, {self.n_links} links)"

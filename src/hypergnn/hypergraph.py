@@ -302,6 +302,10 @@ class Hypergraph(StoredStructure):
             if parts.get(name) is not None and parts[name].shape != (size,):
                 raise ValueError(f"{name} must have shape ({size},), one name each; got {parts[name].shape}.")
 
+    def _rebuilt(self) -> Hypergraph:
+        sizes = (self.n_vertices, self.n_hyperedges)
+        return self.from_incidence(self.vertex, self.hyperedge, *sizes, self.weight, self.centroid)
+
     def __repr__(self) -> str:
         """Sizes at a glance."""
         counts = {"vertices": self.n_vertices, "hyperedges": self.n_hyperedges, "incidences": self.n_incidences}
