@@ -227,7 +227,7 @@ def test_predicting_finds_features_by_name_and_refuses_others(capsys):
         (["train", *OWN[:3], "towns.csv", *OWN[4:]], "incidences must name only vertices that have features; 2 ids"),
         (["predict", "nowhere"], "RUN must be a run folder or a model file; there is no nowhere."),
         (["predict", "."], "RUN must hold model.safetensors"),
-        (["predict", "people.csv"], "people.csv is damaged or not a model file"),
+        (["predict", "people.csv"], "people.csv is damaged or not a file of hypergnn"),
         (["predict", "run", "--out", "a.txt"], "the ending of --out must be one of '.csv', '.parquet'; got '.txt'"),
         (["predict", "run", "--out", "nowhere/a.csv"], "--out must be a file in a folder that exists"),
     ],

@@ -23,8 +23,8 @@ MUTANTS = {
     ),
     "no weight in the degree": (
         "hypergraph.py",
-        "weights=weights[hyperedge], minlength=n_vertices",
-        "weights=np.ones(hyperedge.size), minlength=n_vertices",
+        "self.n_hyperedges)) @ weight",
+        "self.n_hyperedges)) @ np.ones_like(weight)",
     ),
     "given weight left out of the degree": (
         "functional/convolution.py",

@@ -16,10 +16,12 @@ SOURCE = ROOT / "src" / "hypergnn"
 # Each module may import from those in the lines before its own.
 ORDER = [
     ["incidence", "files", "extras"],
-    ["kernels"],
+    ["kernels", "storage"],
     ["randomness"],
     ["features"],
     ["checks"],
+    ["naming"],
+    ["stored"],
     ["hypergraph", "graph"],
     ["functional", "reference"],
     ["tabular"],

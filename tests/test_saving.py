@@ -36,7 +36,7 @@ def test_one_wrong_byte_anywhere_is_one_clear_error(path):
 
 def test_files_of_another_kind_or_format_are_refused(path, tmp_path, monkeypatch):
     path.write_bytes(path.read_bytes()[:-1])
-    with pytest.raises(ValueError, match=r"is damaged or not a model file"):
+    with pytest.raises(ValueError, match=r"is damaged or not a file of hypergnn"):
         hg.load(path)
     save_file({"a": torch.ones(2)}, tmp_path / "other.safetensors")
     with pytest.raises(ValueError, match=r"is a safetensors file, but not one that hypergnn has written"):

@@ -52,6 +52,11 @@ def check_structure(name: str, value: object, kind: type, makers: str) -> None:
 
 def as_ids(name: str, values: Any, size: int, size_name: str, *, minimum: int = 0) -> npt.NDArray[np.int64]:
     """Return ``values`` as a 1-D array of ids from ``minimum`` (-1: none) to below ``size``, or raise."""
+    return check_ids(name, values, size, size_name, minimum=minimum).astype(np.int64, copy=False)
+
+
+def check_ids(name: str, values: Any, size: int, size_name: str, *, minimum: int = 0) -> npt.NDArray[np.integer[Any]]:
+    """Do as :func:`as_ids` does, but return integers as wide as they came: a copy of many of them takes memory."""
     array = values.detach().cpu().numpy() if isinstance(values, Tensor) else _as_numbers(name, values)
     if array.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, one id per entry; got shape {array.shape}.")
@@ -68,7 +73,29 @@ def as_ids(name: str, values: Any, size: int, size_name: str, *, minimum: int = 
             f"{name} must hold ids from 0 to {size - 1} ({size_name}={size}){none}; got {culprit}. "
             f"Number the ids from 0 or give a larger {size_name}."
         )
-    return array.astype(np.int64, copy=False)
+    return array
+
+
+def as_centroids(values: Any, n_vertices: int, n_hyperedges: int) -> Tensor | None:
+    """Return the centroid of each hyperedge as a new tensor, -1 where there is none; ``None`` if none has one."""
+    if values is None:
+        return None
+    ids = as_ids("centroid", values, n_vertices, "n_vertices", minimum=-1)
+    if ids.shape != (n_hyperedges,):
+        raise ValueError(f"centroid must have shape ({n_hyperedges},), one vertex per hyperedge; got {ids.shape}.")
+    return None if (ids < 0).all() else torch.from_numpy(ids.copy())
+
+
+def as_members(members: Any) -> list[Any]:
+    """Return the vertices of one hyperedge as a list, or raise if they are no ids."""
+    if isinstance(members, (np.ndarray, Tensor)) and members.ndim == 1:
+        return list(members.tolist())
+    if not isinstance(members, Iterable) or isinstance(members, (str, bytes, np.ndarray, Tensor)):
+        raise TypeError(f"hyperedges must hold a list of vertices for each hyperedge; got {members!r} for one of them.")
+    listed = list(members)
+    if any(isinstance(member, bool) for member in listed):
+        raise TypeError(f"hyperedges must hold integer ids; got {listed!r} for one of them.")
+    return listed
 
 
 def _as_numbers(name: str, values: Any) -> npt.NDArray[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,14 +11,15 @@ import torch
 from torch import Tensor
 
 from hypergnn.checks import as_ids, check_size
-from hypergnn.incidence import Segments, Structure, group
+from hypergnn.incidence import Segments, group
+from hypergnn.stored import StoredStructure
 
 if TYPE_CHECKING:
     from scipy import sparse
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Graph(Structure):
+class Graph(StoredStructure):
     """An undirected graph, each vertex linked to itself as well (``A + I``, the renormalisation trick).
 
     Make one with :meth:`from_links` or :meth:`from_scipy`. Each link stands in both directions; directed links,
@@ -65,10 +67,10 @@ class Graph(Structure):
             raise ValueError(f"source and target must have one entry per link each; got {source.size}, {target.size}.")
         loop = np.arange(n_vertices)
         keys = np.concatenate([target, source, loop]) * n_vertices + np.concatenate([source, target, loop])
-        targets, sources = np.divmod(np.unique(keys), max(n_vertices, 1))
+        keys.sort()  # not numpy.unique, whose hash table takes many times as long for millions of links
+        targets, sources = np.divmod(keys[np.diff(keys, prepend=-1) > 0], max(n_vertices, 1))
         grouped = group(targets, sources, n_vertices, n_vertices)
-        degree = np.bincount(targets, minlength=n_vertices).astype(np.float64)
-        return cls(*grouped, degree=torch.from_numpy(degree))
+        return cls(*grouped, degree=grouped.row_offsets.diff().double())
 
     @classmethod
     def from_scipy(cls, adjacency: sparse.sparray | sparse.spmatrix) -> Graph:
@@ -133,6 +135,18 @@ class Graph(Structure):
         between = target != source
         shape = (self.n_vertices, self.n_vertices)
         return sparse.csr_array((np.ones(between.sum()), (target[between], source[between])), shape=shape)
+
+    @classmethod
+    def _derive(cls, parts: Mapping[str, Any]) -> dict[str, Any]:
+        # Each link stands in both directions: grouped by source they look as grouped by target.
+        return {
+            "source_offsets": parts["target_offsets"],
+            "source_members": parts["source"],
+            "degree": parts["target_offsets"].diff().double(),
+        }
+
+    def _rebuilt(self) -> Graph:
+        return self.from_links(self.source, self.target, self.n_vertices)
 
     def __repr__(self) -> str:
         """Sizes at a glance."""

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
+from scipy import sparse
 from torch import Tensor
 
-from hypergnn.checks import Names, as_ids, as_names, as_weight, check_size
-from hypergnn.incidence import Segments, Structure, group
-
-if TYPE_CHECKING:
-    from scipy import sparse
+from hypergnn.checks import Names, as_centroids, as_members, as_names, as_weight, check_ids, check_size
+from hypergnn.incidence import Segments, group
+from hypergnn.stored import StoredStructure
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Hypergraph(Structure):
+class Hypergraph(StoredStructure):
     """A hypergraph, checked once when it is made and never changed afterwards.
 
     Make one with :meth:`from_incidence`, :meth:`from_hyperedges` or :meth:`from_scipy`; the constructor itself takes
@@ -93,27 +93,22 @@ class Hypergraph(Structure):
         """
         n_vertices = check_size("n_vertices", n_vertices)
         n_hyperedges = check_size("n_hyperedges", n_hyperedges)
-        vertex = as_ids("vertex", vertex, n_vertices, "n_vertices")
-        hyperedge = as_ids("hyperedge", hyperedge, n_hyperedges, "n_hyperedges")
+        vertex = check_ids("vertex", vertex, n_vertices, "n_vertices")
+        hyperedge = check_ids("hyperedge", hyperedge, n_hyperedges, "n_hyperedges")
         if vertex.size != hyperedge.size:
             raise ValueError(
                 f"vertex and hyperedge must have one entry per incidence each; got {vertex.size} and {hyperedge.size}."
             )
-        weights = as_weight(weight, n_hyperedges)
-        centroids, is_centred = _as_centroids(centroid, n_vertices, n_hyperedges)
+        given: dict[str, Any] = {
+            "centroid": as_centroids(centroid, n_vertices, n_hyperedges),
+            "vertex_names": as_names("vertex_names", vertex_names, n_vertices),
+            "hyperedge_names": as_names("hyperedge_names", hyperedge_names, n_hyperedges),
+        }
+        weights = None if weight is None else as_weight(weight, n_hyperedges)
         grouped = group(vertex, hyperedge, n_vertices, n_hyperedges)
-        degree = np.bincount(vertex, weights=weights[hyperedge], minlength=n_vertices)
-        size = np.bincount(hyperedge, minlength=n_hyperedges)
-        return cls(
-            *grouped,
-            weight=torch.from_numpy(weights),
-            _vertex_degree=torch.from_numpy(degree.astype(np.float64)),
-            _hyperedge_degree=torch.from_numpy(size.astype(np.float64)),
-            centroid=centroids,
-            is_centred=is_centred,
-            vertex_names=as_names("vertex_names", vertex_names, n_vertices),
-            hyperedge_names=as_names("hyperedge_names", hyperedge_names, n_hyperedges),
-        )
+        parts = dict(zip(cls._names("Tensor"), grouped, strict=False)) | given
+        H = cls(**parts, **cls._derive(parts))
+        return H if weights is None else H._weighted(weights)
 
     @classmethod
     def from_hyperedges(
@@ -139,7 +134,7 @@ class Hypergraph(Structure):
             >>> Hypergraph.from_hyperedges([[0, 2], [], [1]], n_vertices=4)
             Hypergraph(4 vertices, 3 hyperedges, 3 incidences)
         """
-        lists = [_as_members(members) for members in hyperedges]
+        lists = [as_members(members) for members in hyperedges]
         sizes = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists))
         return cls.from_incidence(
             list(chain.from_iterable(lists)),
@@ -175,8 +170,6 @@ class Hypergraph(Structure):
             >>> Hypergraph.from_scipy(csr_array([[1, 0], [1, 1], [0, 1]]))
             Hypergraph(3 vertices, 2 hyperedges, 4 incidences)
         """
-        from scipy import sparse
-
         if not sparse.issparse(incidence):
             raise TypeError(
                 f"incidence must be a SciPy sparse matrix; got {type(incidence).__name__}. "
@@ -278,11 +271,40 @@ class Hypergraph(Structure):
             >>> Hypergraph.from_hyperedges([[0, 1], [1]], n_vertices=2).to_scipy().toarray().tolist()
             [[1.0, 0.0], [1.0, 1.0]]
         """
-        from scipy import sparse
-
         indices, offsets = self.hyperedge.cpu().numpy(), self.vertex_offsets.cpu().numpy()
         shape = (self.n_vertices, self.n_hyperedges)
         return sparse.csr_array((np.ones(self.n_incidences), indices.copy(), offsets.copy()), shape=shape)
+
+    def _weighted(self, weight: npt.NDArray[np.float64]) -> Hypergraph:
+        # In the order of the incidences, so that the sum does not depend on the order in which they were given.
+        arrays = (np.ones(self.n_incidences), self.hyperedge.numpy(), self.vertex_offsets.numpy())
+        degree = sparse.csr_array(arrays, shape=(self.n_vertices, self.n_hyperedges)) @ weight
+        return replace(self, weight=torch.from_numpy(weight), _vertex_degree=torch.from_numpy(degree))
+
+    @classmethod
+    def _derive(cls, parts: Mapping[str, Any]) -> dict[str, Any]:
+        centroid = parts.get("centroid")
+        n_hyperedges = parts["hyperedge_offsets"].shape[0] - 1
+        return {
+            "weight": torch.ones(n_hyperedges, dtype=torch.float64),
+            "_vertex_degree": parts["vertex_offsets"].diff().double(),
+            "_hyperedge_degree": parts["hyperedge_offsets"].diff().double(),
+            "is_centred": centroid is not None and bool((centroid >= 0).all()),
+        }
+
+    @classmethod
+    def _check(cls, parts: Mapping[str, Any]) -> None:
+        super()._check(parts)
+        n_vertices, n_hyperedges = parts["vertex_offsets"].shape[0] - 1, parts["hyperedge_offsets"].shape[0] - 1
+        as_weight(parts["weight"], n_hyperedges)
+        as_centroids(parts.get("centroid"), n_vertices, n_hyperedges)
+        for name, size in {"vertex_names": n_vertices, "hyperedge_names": n_hyperedges}.items():
+            if parts.get(name) is not None and parts[name].shape != (size,):
+                raise ValueError(f"{name} must have shape ({size},), one name each; got {parts[name].shape}.")
+
+    def _rebuilt(self) -> Hypergraph:
+        sizes = (self.n_vertices, self.n_hyperedges)
+        return self.from_incidence(self.vertex, self.hyperedge, *sizes, self.weight, self.centroid)
 
     def __repr__(self) -> str:
         """Sizes at a glance."""
@@ -295,29 +317,6 @@ class Hypergraph(Structure):
         if self.device.type != "cpu":
             parts.append(f"device={str(self.device)!r}")
         return f"Hypergraph({', '.join(parts)})"
-
-
-def _as_members(members: Any) -> list[Any]:
-    if isinstance(members, (np.ndarray, Tensor)) and members.ndim == 1:
-        return list(members.tolist())
-    if not isinstance(members, Iterable) or isinstance(members, (str, bytes, np.ndarray, Tensor)):
-        raise TypeError(f"hyperedges must hold a list of vertices for each hyperedge; got {members!r} for one of them.")
-    listed = list(members)
-    if any(isinstance(member, bool) for member in listed):
-        raise TypeError(f"hyperedges must hold integer ids; got {listed!r} for one of them.")
-    return listed
-
-
-def _as_centroids(centroid: Any, n_vertices: int, n_hyperedges: int) -> tuple[Tensor | None, bool]:
-    if centroid is None:
-        return None, False
-    ids = as_ids("centroid", centroid, n_vertices, "n_vertices", minimum=-1)
-    if ids.shape != (n_hyperedges,):
-        raise ValueError(f"centroid must have shape ({n_hyperedges},), one vertex per hyperedge; got {ids.shape}.")
-    absent = ids < 0
-    if absent.all():
-        return None, False
-    return torch.from_numpy(ids.copy()), not absent.any()
 
 
 def _on_cpu(value: Any) -> Any:

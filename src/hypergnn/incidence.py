@@ -17,7 +17,7 @@ from scipy import sparse
 from torch import Tensor
 from torch.utils import _pytree as pytree
 
-Ids = npt.NDArray[np.int64]
+Ids = npt.NDArray[np.integer[Any]]
 T = TypeVar("T")
 
 
@@ -114,15 +114,18 @@ class Grouped(NamedTuple):
 def group(rows: Ids, columns: Ids, n_rows: int, n_columns: int) -> Grouped:
     """Sort pairs of ids into both orders, in time linear in their number.
 
+    Beside what it returns it holds at most one more array of that size: ids are narrowed here and not by the caller, so
+    that nobody keeps the narrowed ones once they are sorted.
+
     Raises:
         ValueError: If a pair occurs twice.
     """
     fits = max(n_rows, n_columns, rows.size) < np.iinfo(np.int32).max
     index = np.int32 if fits else np.int64
-    pairs = (rows.astype(index, copy=False), columns.astype(index, copy=False))
-    by_row = sparse.coo_array((np.ones(rows.size, dtype=np.int8), pairs), shape=(n_rows, n_columns)).tocsr()
+    shape = (n_rows, n_columns)
+    by_row = _by_row(rows.astype(index, copy=False), columns.astype(index, copy=False), shape, np.int8)
     if by_row.nnz < rows.size:
-        raise ValueError(_repetition(rows, columns))
+        raise ValueError(_repetition(rows, columns, shape))
     by_row.data = np.arange(rows.size, dtype=index)
     by_column = by_row.tocsc()
     row_of = np.repeat(np.arange(n_rows, dtype=index), np.diff(by_row.indptr))
@@ -136,10 +139,16 @@ def group(rows: Ids, columns: Ids, n_rows: int, n_columns: int) -> Grouped:
     )
 
 
-def _repetition(rows: Ids, columns: Ids) -> str:
-    pairs, counts = np.unique(np.stack([rows, columns]), axis=1, return_counts=True)
-    vertex, hyperedge = pairs[:, counts.argmax()]
+def _by_row(rows: Ids, columns: Ids, shape: tuple[int, int], count: type[np.integer[Any]]) -> sparse.csr_array:
+    """How often each pair occurs."""
+    return sparse.coo_array((np.ones(rows.size, dtype=count), (rows, columns)), shape=shape).tocsr()
+
+
+def _repetition(rows: Ids, columns: Ids, shape: tuple[int, int]) -> str:
+    counts = _by_row(rows, columns, shape, np.int64)
+    place = counts.data.argmax()
+    vertex = np.searchsorted(counts.indptr, place, side="right") - 1
     return (
-        f"incidences must be unique; vertex {vertex} stands {counts.max()} times in hyperedge {hyperedge}. "
-        "Remove the repetitions, e.g. with numpy.unique(pairs, axis=0)."
+        f"incidences must be unique; vertex {vertex} stands {counts.data[place]} times in hyperedge "
+        f"{counts.indices[place]}. Remove the repetitions, e.g. with numpy.unique(pairs, axis=0)."
     )
