@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from statistics import median
 from typing import Any
 
 import torch
@@ -10,7 +11,7 @@ import torch
 import hypergnn as hg
 from benchmarks import isolated
 from benchmarks.inputs import skewed
-from benchmarks.measuring import Contestant, Ready, Say, Work, interleave, prepare, typical
+from benchmarks.measuring import Contestant, Ready, Say, Work, interleave, prepare
 from benchmarks.peers import DHG, DHGPlus, Peer, PyG, TorchSparse
 from benchmarks.settings import Settings
 from hypergnn import Hypergraph
@@ -66,13 +67,12 @@ def large_conv(settings: Settings, say: Say) -> dict[str, Any]:
         memory[name] = isolated.run(name, settings.n_large, threads=settings.threads, seconds=settings.child_seconds)
         say(f"memory of {name}: {memory[name]}")
     sizes = H.hyperedge_degree()
-    shape = {"incidences": H.n_incidences, "vertices": H.n_vertices, "hyperedges": H.n_hyperedges}
-    squares = float((sizes**2).sum())
     return {
         "unit": "step",
-        **shape,
+        "incidences": H.n_incidences,
+        "vertices": H.n_vertices,
+        "hyperedges": H.n_hyperedges,
         "largest_hyperedge": int(sizes.max()),
-        "sum_of_squared_sizes": squares,
         "features": FEATURES,
         **timed,
         "memory": memory,
@@ -86,11 +86,11 @@ def growth(settings: Settings, say: Say) -> dict[str, Any]:
     for size in settings.growth:
         contestant = Contestant(f"{size} incidences", conv_step("ours", sized(size)))
         steps[size] = prepare(contestant, seconds=settings.seconds / 4, all_threads=settings.threads)
-        ours[str(size)] = typical([steps[size].seconds_per_unit() for _ in range(settings.repetitions)])
+        ours[str(size)] = median([steps[size].seconds_per_unit() for _ in range(settings.repetitions)])
         say(f"{size} incidences: ours {ours[str(size)]:.3g} s")
     smaller, larger = list(steps.values())[-2:]
     pair = interleave(smaller, [larger], repetitions=settings.repetitions, say=say)["peers"][larger.contestant.name]
-    del steps, smaller, larger  # their memory is needed below
+    del steps, contestant, smaller, larger  # their memory is needed below
     return {"features": FEATURES, "ours": ours, "PyG": _growth_of_pyg(settings, say), "last_step": pair}
 
 
@@ -147,7 +147,7 @@ def _growth_of_pyg(settings: Settings, say: Say) -> dict[str, Any]:
             result = isolated.run(
                 PyG.name, size, threads=settings.threads, seconds=settings.child_seconds, repetitions=3
             )
-            found[str(size)] = typical(result["seconds"]) if "seconds" in result else result["outcome"]
+            found[str(size)] = median(result["seconds"]) if "seconds" in result else result["outcome"]
         say(f"{size} incidences: PyG {found[str(size)]}")
     return found
 

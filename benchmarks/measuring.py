@@ -6,7 +6,7 @@ import gc
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from statistics import median, quantiles
+from statistics import quantiles
 from typing import Any
 
 import torch
@@ -127,11 +127,6 @@ def ratios(pair: dict[str, Any]) -> Spread:
         Spread(median=4.0, lower=3.5, upper=4.5)
     """
     return Spread.of([theirs / ours for ours, theirs in zip(pair["ours"], pair["theirs"], strict=True)])
-
-
-def typical(values: Sequence[float]) -> float:
-    """The median."""
-    return median(values)
 
 
 def _timed(contestant: Contestant, threads: int, times: int, clock: Clock) -> float:

@@ -8,10 +8,11 @@ import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from string import Template
 from typing import Any
 
-from benchmarks.measuring import Spread, ratios, typical
+from benchmarks.measuring import Spread, ratios
 from hypergnn.files import write_atomic
 
 ROOT = Path(__file__).parents[1]
@@ -114,7 +115,7 @@ def _speed_rows(cases: Cases) -> list[str]:
         for peer, pair in case["peers"].items():
             ratio, threads = ratios(pair), f"{case['threads']} / {pair['threads']}"
             spread = f"{_number(ratio.lower)} to {_number(ratio.upper)}"
-            ours, theirs = _time(typical(pair["ours"])), _time(typical(pair["theirs"]))
+            ours, theirs = _time(median(pair["ours"])), _time(median(pair["theirs"]))
             rows.append(_row(label, peer, ours, theirs, threads, _number(ratio.median), spread))
     return rows or [_row(NOT_MEASURED, "", "", "", "", "", "")]
 
@@ -151,11 +152,11 @@ def _growth(case: dict[str, Any] | None) -> str:
 def _bandwidth(case: dict[str, Any] | None) -> str:
     if case is None:
         return f"The bandwidth was {NOT_MEASURED}."
-    rates = {name: _bytes(1 / typical(pair["theirs"])) for name, pair in case["peers"].items()}
+    rates = {name: _bytes(1 / median(pair["theirs"])) for name, pair in case["peers"].items()}
     name, pair = _faster_stream(case)
     text = (
         f"In this run: copy {rates['copy']}/s, triad {rates['triad']}/s over arrays of {_bytes(case['array_bytes'])} "
-        f"each; the step of {_bytes(case['bytes'])} ran at {_bytes(1 / typical(pair['ours']))}/s, "
+        f"each; the step of {_bytes(case['bytes'])} ran at {_bytes(1 / median(pair['ours']))}/s, "
         f"{100 * ratios(pair).median:.0f} % of the {name}."
     )
     return textwrap.fill(text, 120)
@@ -164,7 +165,7 @@ def _bandwidth(case: dict[str, Any] | None) -> str:
 def _faster_stream(case: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """The stream that sets the higher mark."""
     streams: dict[str, dict[str, Any]] = case["peers"]
-    return min(streams.items(), key=lambda item: typical(item[1]["theirs"]))
+    return min(streams.items(), key=lambda item: median(item[1]["theirs"]))
 
 
 def _machine_rows(machine: dict[str, Any]) -> list[str]:

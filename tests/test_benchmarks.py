@@ -10,7 +10,7 @@ from scipy import sparse
 
 import hypergnn as hg
 from benchmarks import __main__ as command
-from benchmarks import isolated, large, measuring, on_cora, report
+from benchmarks import isolated, large, on_cora, report
 from benchmarks.inputs import skewed
 from benchmarks.measuring import Contestant, Spread, interleave, prepare, ratios
 from benchmarks.peers import DHG, DHGPlus, Matrix, Network, PyG, TorchSparse
@@ -295,7 +295,3 @@ def test_quick_is_smaller_than_full_in_everything():
 def test_the_package_does_not_import_the_benchmarks():
     sources = [path.read_text() for path in (report.ROOT / "src").rglob("*.py")]
     assert not [text for text in sources if "import benchmarks" in text or "from benchmarks" in text]
-
-
-def test_the_median_is_typical():
-    assert measuring.typical([1.0, 9.0, 2.0]) == 2.0
