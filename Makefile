@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # Small tensors on many threads wait more than they work: one thread each, and as many processes as there are cores.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto
 
-.PHONY: help run test check fast fmt lint types clean
+.PHONY: help run test bench check fast fmt lint types clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -17,6 +17,10 @@ run: $(READY) ## train both operators on the embedded digits and print what they
 test: $(READY) ## everything that CI runs: tests, doctests, mutants, style and types; about 10 minutes
 	$(PYTEST) -m "not timing"
 	$(BIN)/python -m pytest -m timing
+
+bench: $(READY) ## speed and memory against PyG, DHG and torch.sparse, and docs/performance.md: about 15 minutes, idle
+	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.report
 
 check: lint types ## format, lint, types, then all the tests
 	$(PYTEST) -m "not style and not timing"

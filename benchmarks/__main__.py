@@ -1,0 +1,88 @@
+"""The command line: ``python -m benchmarks``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from benchmarks import large, on_cora
+from benchmarks.machine import describe
+from benchmarks.measuring import Say
+from benchmarks.settings import Settings
+from hypergnn.files import write_atomic
+
+RESULTS = Path(__file__).parent / "results.json"
+
+CASES: dict[str, Callable[[Settings, Say], dict[str, Any]]] = {
+    "train-conv-together": lambda settings, say: on_cora.train_conv(settings, say, trials=settings.trials),
+    "train-conv-alone": lambda settings, say: on_cora.train_conv(settings, say, trials=1),
+    "train-attention-together": lambda settings, say: on_cora.train_attention(settings, say, trials=settings.trials),
+    "train-attention-alone": lambda settings, say: on_cora.train_attention(settings, say, trials=1),
+    "forward-conv": on_cora.forward_conv,
+    "large-conv": large.large_conv,
+    "growth": large.growth,
+    "bandwidth": large.bandwidth,
+}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Measure the cases that were asked for and write each to the file as soon as it is there."""
+    options = _parse(arguments)
+    settings = Settings.quickly() if options.quick else Settings()
+    warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta state")
+    results: dict[str, Any] = {"machine": describe(settings.threads), "quick": settings.quick, "cases": {}}
+    results["repetitions"] = settings.repetitions
+    start = time.monotonic()
+    try:
+        for name in options.cases:
+            results["cases"][name] = CASES[name](settings, _sayer(name, start))
+            _write(options.out, results)
+    except KeyboardInterrupt:
+        kept = ", ".join(results["cases"]) or "nothing"
+        print(f"interrupted; {options.out} holds what was measured: {kept}", file=sys.stderr)
+        return 130
+    print(f"written to {options.out}", file=sys.stderr)
+    return 0
+
+
+def _parse(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description="Measure speed and memory against PyG, DHG and torch.sparse, in turn, in one run. "
+        "A run replaces the file of results; python -m benchmarks.report makes docs/performance.md of it.",
+        epilog="Run it on an idle machine: about 15 minutes.",
+    )
+    parser.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES), metavar="CASE", help=", ".join(CASES))
+    parser.add_argument("--out", type=Path, default=RESULTS, metavar="FILE", help="default: benchmarks/results.json")
+    parser.add_argument("--quick", action="store_true", help="small and few: to see that all runs, not to quote")
+    return parser.parse_args(arguments)
+
+
+def _write(path: Path, results: dict[str, Any]) -> None:
+    write_atomic(path, (json.dumps(_rounded(results), indent=1) + "\n").encode())
+
+
+def _rounded(value: Any) -> Any:
+    """Four digits of each number: more are noise."""
+    if isinstance(value, float):
+        return float(f"{value:.4g}")
+    if isinstance(value, dict):
+        return {key: _rounded(one) for key, one in value.items()}
+    return [_rounded(one) for one in value] if isinstance(value, list) else value
+
+
+def _sayer(name: str, start: float) -> Say:
+    def say(text: str) -> None:
+        print(f"{time.monotonic() - start:5.0f} s  {name}: {text}", file=sys.stderr, flush=True)
+
+    return say
+
+
+if __name__ == "__main__":
+    sys.exit(main())
