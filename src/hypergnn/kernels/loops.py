@@ -104,11 +104,12 @@ class _Emitter:
 
 
 def _adder(n_vectors: int, lanes: int, weighting: str, each: bool = False) -> Any:
-    """An intrinsic that sums a stretch of ``n_vectors * lanes`` columns of some rows.
+    """An intrinsic that sums some columns of some rows, ``n_vectors`` stretches of ``lanes`` columns each.
 
-    ``out[at + k] = outer[scale] Σ_p f_p x[members[p] * width + column + k]``, p from begin to end. The factor ``f_p``
-    is 1, ``factors[p * heads + head]`` (weighting ``"in order"``) or ``factors[places[p] * heads + head]``
-    (``"by place"``). With ``each``, every vector has a head and a scale of its own, one after the other.
+    ``out[at + c] = outer[scale] Σ_p f_p x[members[p] * width + column + c]``, p from begin to end, where a stretch
+    starts ``gap`` columns after the one before it. The factor ``f_p`` is 1, ``factors[p * heads + head]`` (weighting
+    ``"in order"``) or ``factors[places[p] * heads + head]`` (``"by place"``). With ``each``, every stretch has a head
+    and a scale of its own, one after the other.
     """
 
     @intrinsic
@@ -119,6 +120,7 @@ def _adder(n_vectors: int, lanes: int, weighting: str, each: bool = False) -> An
         x: Any,
         column: Any,
         width: Any,
+        gap: Any,
         members: Any,
         factors: Any,
         head: Any,
@@ -131,13 +133,12 @@ def _adder(n_vectors: int, lanes: int, weighting: str, each: bool = False) -> An
         number: Any,
         index: Any,
     ) -> Any:
-        arguments = [types.intp] * 14
-
         def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            out, at, x, column, width, members, factors, head, heads, places, outer, scale, begin, end, *_ = values
+            out, at, x, column, width, gap, members, factors, head, heads, places, outer, scale, begin, end, *_ = values
             to = _Emitter(builder, context.get_value_type(number), lanes)
             id_type = context.get_value_type(index)
-            totals = [cgutils.alloca_once(builder, to.vector) for _ in range(n_vectors)]
+            shifts = [builder.mul(gap, ir.Constant(WORD, k)) for k in range(n_vectors)]
+            totals = [cgutils.alloca_once(builder, to.vector) for _ in shifts]
             for total in totals:
                 builder.store(to.zero(), total)
             with cgutils.for_range_slice(builder, begin, end, ir.Constant(WORD, 1), WORD) as (place, _):
@@ -145,26 +146,25 @@ def _adder(n_vectors: int, lanes: int, weighting: str, each: bool = False) -> An
                 if weighting:
                     entry = place if weighting == "in order" else to.whole(places, place, id_type)
                     factor = builder.add(builder.mul(entry, heads), head)
-                for k, total in enumerate(totals):
-                    part = to.load(x, to.sum(row, lanes * k))
+                for k, (shift, total) in enumerate(zip(shifts, totals, strict=True)):
+                    part = to.load(x, builder.add(row, shift))
                     if weighting:
                         part = builder.fmul(part, to.repeated(factors, to.sum(factor, k if each else 0)), FUSE)
                     builder.store(builder.fadd(builder.load(total), part, FUSE), total)
-            for k, total in enumerate(totals):
+            for k, (shift, total) in enumerate(zip(shifts, totals, strict=True)):
                 scaled = builder.fmul(builder.load(total), to.repeated(outer, to.sum(scale, k if each else 0)))
-                to.store(scaled, out, to.sum(at, lanes * k))
+                to.store(scaled, out, builder.add(at, shift))
             return context.get_dummy_value()
 
-        return types.void(*arguments, number, index), emit
+        return types.void(*[types.intp] * 15, number, index), emit
 
     return add_rows
 
 
 def _summer(weighting: str) -> Kernel:
-    """A function that sums whole rows, in as long stretches as there are."""
-    wide, eight, four = (_adder(n, lanes, weighting) for n, lanes in ((4, 8), (1, 8), (1, 4)))
-    two, one = (_adder(1, lanes, weighting) for lanes in (2, 1))
-    by_head = _adder(4, 8, weighting, each=True)
+    """A function that sums whole rows. Stretches may overlap: what lies in two of them is computed twice, equally."""
+    wide, eight, by_head = (_adder(n, 8, weighting, each) for n, each in ((4, False), (1, False), (4, True)))
+    two_fours, two_twos, one = (_adder(n, lanes, weighting) for n, lanes in ((2, 4), (2, 2), (1, 1)))
 
     @inlined
     def sum_rows(
@@ -184,54 +184,119 @@ def _summer(weighting: str) -> Kernel:
         number: float,
         index: int,
     ) -> None:
-        width = heads * features
-        head = 0
+        width, head = heads * features, 0
         while features == 8 and step == 1 and head + 4 <= heads:
-            c = head * 8
+            c, s = head * 8, scale + head
             by_head(
-                out,
-                at + c,
-                x,
-                c,
-                width,
-                members,
-                factors,
-                head,
-                heads,
-                places,
-                outer,
-                scale + head,
-                begin,
-                end,
-                number,
-                index,
+                out, at + c, x, c, width, 8, members, factors, head, heads, places, outer, s, begin, end, number, index
             )
             head += 4
         while head < heads:
             c, stop, s = head * features, (head + 1) * features, scale + head * step
             while c + 32 <= stop:
                 wide(
-                    out, at + c, x, c, width, members, factors, head, heads, places, outer, s, begin, end, number, index
+                    out,
+                    at + c,
+                    x,
+                    c,
+                    width,
+                    8,
+                    members,
+                    factors,
+                    head,
+                    heads,
+                    places,
+                    outer,
+                    s,
+                    begin,
+                    end,
+                    number,
+                    index,
                 )
                 c += 32
-            while c + 8 <= stop:
+            while c < stop and features >= 8:
+                c = min(c, stop - 8)
                 eight(
-                    out, at + c, x, c, width, members, factors, head, heads, places, outer, s, begin, end, number, index
+                    out,
+                    at + c,
+                    x,
+                    c,
+                    width,
+                    8,
+                    members,
+                    factors,
+                    head,
+                    heads,
+                    places,
+                    outer,
+                    s,
+                    begin,
+                    end,
+                    number,
+                    index,
                 )
                 c += 8
-            if c + 4 <= stop:
-                four(
-                    out, at + c, x, c, width, members, factors, head, heads, places, outer, s, begin, end, number, index
+            if features >= 4 and c < stop:
+                gap = features - 4
+                two_fours(
+                    out,
+                    at + c,
+                    x,
+                    c,
+                    width,
+                    gap,
+                    members,
+                    factors,
+                    head,
+                    heads,
+                    places,
+                    outer,
+                    s,
+                    begin,
+                    end,
+                    number,
+                    index,
                 )
-                c += 4
-            if c + 2 <= stop:
-                two(
-                    out, at + c, x, c, width, members, factors, head, heads, places, outer, s, begin, end, number, index
+            elif features >= 2 and c < stop:
+                gap = features - 2
+                two_twos(
+                    out,
+                    at + c,
+                    x,
+                    c,
+                    width,
+                    gap,
+                    members,
+                    factors,
+                    head,
+                    heads,
+                    places,
+                    outer,
+                    s,
+                    begin,
+                    end,
+                    number,
+                    index,
                 )
-                c += 2
-            if c < stop:
+            elif c < stop:
                 one(
-                    out, at + c, x, c, width, members, factors, head, heads, places, outer, s, begin, end, number, index
+                    out,
+                    at + c,
+                    x,
+                    c,
+                    width,
+                    1,
+                    members,
+                    factors,
+                    head,
+                    heads,
+                    places,
+                    outer,
+                    s,
+                    begin,
+                    end,
+                    number,
+                    index,
                 )
             head += 1
 
@@ -554,3 +619,19 @@ def sum_values(
                 else:
                     for head in range(values.shape[2]):
                         out[trial, group, head] += values[trial, incidence, head]
+
+
+@compiled
+def thin_product(x: Array, projection: Array, out: Array, start: int, stop: int) -> None:
+    """``x`` ``(trials or 1, rows, F)`` with few columns times ``projection`` ``(trials, F, F')``."""
+    depth, width = projection.shape[1], projection.shape[2]
+    number, one = x.dtype.type(0), np.ones(1, x.dtype)
+    rows = np.arange(depth).astype(np.int32)
+    index, ids, last = rows.dtype.type(0), rows.ctypes.data, one.ctypes.data
+    for trial in range(projection.shape[0]):
+        source = x.ctypes.data + (trial if x.shape[0] > 1 else 0) * x.shape[1] * depth * x.itemsize
+        columns = projection.ctypes.data + trial * depth * width * x.itemsize
+        products = out.ctypes.data + trial * out.shape[1] * width * x.itemsize
+        for n in range(start, stop):
+            factors = source + n * depth * x.itemsize
+            _sum_in_order(products, n * width, columns, 1, width, ids, factors, 0, last, 0, 0, 0, depth, number, index)

@@ -18,10 +18,10 @@ from torch import Tensor
 from hypergnn.kernels import elementwise, loops, torch_backend
 from hypergnn.kernels.loops import Array
 
-WORTH_A_THREAD = 1 << 18
+WORTH_A_THREAD = 1 << 23
 """Multiplications that a thread must have to do to be worth waking."""
 NARROW = 16
-"""Columns up to which a product is computed here; wider ones are torch's."""
+"""Columns or rows up to which a projection is multiplied here; larger products are torch's."""
 _NO_INDEX = np.empty(0, dtype=np.int32)
 _NO_KEYS = np.empty((0, 2), dtype=np.uint32)
 _ONE = {kind: np.ones((1, 1, 1), kind) for kind in "fd"}
@@ -228,9 +228,13 @@ def head_scores_gradients(grad: Tensor, x: Tensor, vectors: Tensor) -> tuple[Ten
 
 def matmul(x: Tensor, projection: Tensor) -> Tensor:
     """``(batch or 1, rows, F)`` times ``(batch, F, F')``, one trial at a time: no trial depends on its neighbours."""
-    if projection.shape[2] > NARROW or projection.shape[1] < 8:
-        return torch_backend.matmul(x, projection)
     out = x.new_empty(projection.shape[0], x.shape[1], projection.shape[2])
+    if projection.shape[1] <= NARROW:
+        arrays = (_array(x), _array(projection), _array(out))
+        _by_range(loops.thin_product, x.shape[1], out.numel() * x.shape[2], *arrays)
+        return out
+    if projection.shape[2] > NARROW:
+        return torch_backend.matmul(x, projection)
     arrays = (_array(x), _array(projection.transpose(1, 2)), _array(out))
     _by_range(elementwise.narrow_product, x.shape[1], out.numel() * x.shape[2], *arrays)
     return out
@@ -238,7 +242,7 @@ def matmul(x: Tensor, projection: Tensor) -> Tensor:
 
 def matmul_backward(x: Tensor, grad: Tensor) -> Tensor:
     """Gradient of :func:`matmul` for the projection: ``xᵀ grad`` of each trial."""
-    if grad.shape[2] > NARROW or x.shape[2] < 8:
+    if grad.shape[2] > NARROW:
         return torch_backend.matmul_backward(x, grad)
     blocks = -(-x.shape[1] // elementwise.BLOCK)
     parts = np.empty((grad.shape[0], blocks, grad.shape[2], x.shape[2]), _array(x).dtype)

@@ -173,7 +173,7 @@ def _scores(network: Network, task: Task) -> Tensor:
 
 def _losses(scores: Tensor, y: Tensor, rows: Tensor) -> Tensor:
     """Mean cross-entropy over some rows, for each trial, ``(trials,)``."""
-    chosen = scores[:, rows].log_softmax(-1)  # (trials, rows, n_classes)
+    chosen = scores.index_select(1, rows).log_softmax(-1)  # (trials, rows, n_classes)
     return -chosen.gather(-1, y[rows].expand(chosen.shape[0], -1).unsqueeze(-1)).mean(dim=(1, 2))
 
 
@@ -183,9 +183,11 @@ def _keep_best(state: _State, val_loss: Tensor, epoch: int) -> None:
         return
     state.best_loss = torch.where(better, val_loss.cpu(), state.best_loss)
     state.best_epoch[better] = epoch
+    places = better.nonzero().flatten().tolist()
     with torch.no_grad():
         for name, parameter in state.parameters.items():
-            state.best[name][better] = parameter[better]
+            for place in places:
+                state.best[name][place].copy_(parameter[place])
 
 
 def _finish(network: Network, task: Task, state: _State, over: Tensor, epochs: int) -> Iterator[Trial]:

@@ -23,7 +23,7 @@ from hypergnn.training.engine import Task, Trial, train
 from hypergnn.training.ledger import Ledger
 
 MODEL_FILE = "model.safetensors"
-LARGEST_BATCH = 16
+LARGEST_BATCH = 4
 
 
 @dataclass(frozen=True)
