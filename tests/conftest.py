@@ -26,5 +26,5 @@ def softmax_over(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(params=["numba", "torch"])
 def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setenv("HYPERGNN_BACKEND", request.param)
+    monkeypatch.setattr("hypergnn.kernels.choice.wanted", request.param)
     return request.param

@@ -180,13 +180,15 @@ def test_scores_of_heads_are_inner_products_with_exact_gradients(heads, features
 
 @pytest.mark.parametrize("dropout", [None, Dropout(0.4, KEYS)])
 def test_elu_with_dropout_and_its_gradients(dropout):
-    x = (3 * random(2, 40)).requires_grad_()
-    expected = torch.nn.functional.elu(x.detach())
+    x, bias = (3 * random(2, 8, 5)).requires_grad_(), random(2, 5).requires_grad_()
+    expected = torch.nn.functional.elu((x + bias.unsqueeze(1)).detach())
     if dropout is not None:
         expected = torch_backend.seeded_dropout(expected, *dropout)
-    torch.testing.assert_close(elu_dropout(x, dropout), expected)
-    assert gradcheck(lambda x: elu_dropout(x, dropout), x)
-    assert gradgradcheck(lambda x: elu_dropout(x, dropout), x)
+    torch.testing.assert_close(elu_dropout(x, bias, dropout), expected)
+    torch.testing.assert_close(elu_dropout(x + bias.unsqueeze(1), None, dropout), expected)
+    assert gradcheck(lambda x, bias: elu_dropout(x, bias, dropout), (x, bias))
+    assert gradgradcheck(lambda x, bias: elu_dropout(x, bias, dropout), (x, bias))
+    assert gradcheck(lambda x: elu_dropout(x, None, dropout), x)
 
 
 def test_single_precision_exponentials_are_accurate():
@@ -235,7 +237,7 @@ def test_any_number_of_threads_gives_the_same_bits(skewed, monkeypatch):
         attention = attend(given[0][..., 0], torch.zeros(2, skewed.n_hyperedges, 3), skewed.vertices, 0.2)
         plain = segment_sum(given[0][..., 0], skewed.hyperedges)
         dropped = segment_sum(sparse_x, skewed.hyperedges, values[0, :, :1].contiguous(), Dropout(0.5, KEYS))
-        active = elu_dropout(given[0] - 0.5, Dropout(0.5, KEYS))
+        active = elu_dropout(given[0] - 0.5, left[:2, :1].expand(2, 9), Dropout(0.5, KEYS))
         (scores,) = head_scores(given[0], torch.rand(2, 3, 9, generator=torch.Generator().manual_seed(1)))
         narrow = matmul(given[0][..., 0, :].contiguous(), torch.ones(2, 9, 4))
         total = sum(one.square().sum() for one in (out, attention, plain, dropped, active, scores, narrow))
@@ -259,6 +261,7 @@ def test_large_groups_are_dealt_to_all_threads(skewed, monkeypatch):
     pieces = []
     monkeypatch.setattr(numba_backend, "_run", lambda jobs, _: pieces.append(len(jobs)) or [job() for job in jobs])
     monkeypatch.setattr(torch, "get_num_threads", lambda: 4)
+    monkeypatch.setattr(numba_backend, "WORTH_A_THREAD", 1)
     numba_backend.gather(torch.rand(1, skewed.n_vertices, 1, 64), skewed.hyperedges[:3])
     assert len(pieces) == 2
     assert pieces[1] >= 20_000 // loops.PIECE / 2
@@ -275,7 +278,8 @@ def test_torch_accepts_the_fused_operators():
     scores = random(2, H.n_hyperedges, 2).requires_grad_(), random(2, H.n_vertices, 2).requires_grad_()
     opcheck(fused.attend.traced, (*scores, 0.2, *by))
     opcheck(fused.head_scores.traced, (x, random(2, 3, 2, 3).requires_grad_()))
-    opcheck(fused.elu_dropout.traced, (x, 0.4, KEYS))
+    opcheck(fused.elu_dropout.traced, (x, random(2, 3).requires_grad_(), 0.4, KEYS))
+    opcheck(fused.elu_dropout.traced, (x, None, 0.0, None))
     shared = values.detach()[:1, :, :1].clone().requires_grad_()
     opcheck(fused.dropped_sum.traced, (x[:, :, :1].detach().requires_grad_(), shared, KEYS, 0.4, *by))
 

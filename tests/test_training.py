@@ -56,7 +56,7 @@ def test_a_trial_is_the_same_alone_and_in_any_company(data, model):
 
 @pytest.mark.parametrize("backend", ["numba", "torch"])
 def test_the_optimiser_is_adam(backend, monkeypatch):
-    monkeypatch.setenv("HYPERGNN_BACKEND", backend)
+    monkeypatch.setattr("hypergnn.kernels.choice.wanted", backend)
     ours = {"p": torch.rand(3, 5, dtype=torch.float64).requires_grad_()}
     theirs = ours["p"].detach().clone().requires_grad_()
     adam, reference = Adam(ours, 0.01, 0.1), torch.optim.Adam([theirs], lr=0.01, weight_decay=0.1)
@@ -74,7 +74,7 @@ def test_both_backends_give_the_same_validation_curve(data, model, monkeypatch):
     config = replace(SMALL, model=model)
     curves = {}
     for backend in ("numba", "torch"):
-        monkeypatch.setenv("HYPERGNN_BACKEND", backend)
+        monkeypatch.setattr("hypergnn.kernels.choice.wanted", backend)
         curves[backend] = [trial.curves["val_loss"] for trial in trials(data, config, [0, 1, 2]).values()]
     assert curves["numba"] == [pytest.approx(curve, rel=1e-5) for curve in curves["torch"]]
 

@@ -151,7 +151,8 @@ class Network(nn.Module):
         x = self._drop(x)
         for layer in self.layers:
             is_last = layer is self.layers[-1]
-            x = activate(layer(x, *structures), self.config.dropout if self.training and not is_last else 0.0)
+            rate = self.config.dropout if self.training and not is_last else 0.0
+            x = activate(layer(x, *structures, add_bias=False), cast(Layer, layer).bias, rate)
         return cast(Tensor, x)
 
     def _drop(self, x: Features) -> Features:

@@ -68,12 +68,12 @@ def dropout(x: Tensor, rate: float) -> Tensor:
     return torch.nn.functional.dropout(x, rate) if drawn is None else seeded_dropout(_of_trials(x, drawn), drawn)
 
 
-def activate(x: Tensor, rate: float) -> Tensor:
-    """ELU of ``x``, then :func:`dropout`, in one step where both are drawn from counters."""
+def activate(x: Tensor, bias: Tensor | None, rate: float) -> Tensor:
+    """ELU of ``x`` plus ``bias``, then :func:`dropout`, in one step where both are drawn from counters."""
     drawn = draw(rate) if rate > 0 else None
     if drawn is None:
-        return dropout(elu_dropout(x), rate)
-    return elu_dropout(_of_trials(x, drawn), drawn)
+        return dropout(elu_dropout(x, bias), rate)
+    return elu_dropout(_of_trials(x, drawn), bias, drawn)
 
 
 def draw(rate: float) -> Dropout | None:

@@ -24,10 +24,12 @@ def project(x: Features, projection: Tensor) -> Tensor:
     check_projection(projection, x)
     if isinstance(x, SparseFeatures):
         return x.project(projection)
-    if projection.dim() != 3:
-        return x @ projection
-    if x.layout == torch.strided:
+    if x.layout == torch.strided and projection.dim() == 3:
         return matmul(x, projection)
+    if projection.dim() != 3:
+        if x.layout == torch.strided and x.dim() == 2 and not torch.is_autocast_enabled(x.device.type):
+            return matmul(x, projection.unsqueeze(0)).squeeze(0)
+        return x @ projection
     side_by_side = x @ projection.movedim(0, 1).flatten(1)  # (N, trials * F')
     trials, _, width = projection.shape
     return side_by_side.reshape(-1, trials, width).movedim(1, 0)

@@ -145,9 +145,14 @@ def seeded_dropout(x: Tensor, dropout: Dropout) -> Tensor:
     return dropped
 
 
-def elu_dropout(x: Tensor, dropout: Dropout | None = None) -> Tensor:
-    """ELU of ``x``, then dropout if wanted; ``x`` is then ``(trials, ...)``."""
-    activated: Tensor = _steps(x).elu_dropout(x, *(dropout or (0.0, None)))
+def elu_dropout(x: Tensor, bias: Tensor | None = None, dropout: Dropout | None = None) -> Tensor:
+    """ELU of ``x`` ``(trials or none, ..., F)`` plus ``bias`` ``(trials or none, F)``, then dropout if wanted."""
+    rate, keys = (0.0, None) if dropout is None else dropout
+    if x.dim() == 2:
+        own = None if bias is None else bias.unsqueeze(0)
+        alone: Tensor = _steps(x).elu_dropout(x.unsqueeze(0), own, rate, keys)
+        return alone.squeeze(0)
+    activated: Tensor = _steps(x).elu_dropout(x, bias, rate, keys)
     return activated
 
 
@@ -168,12 +173,16 @@ def _batch(*shapes: tuple[int, ...]) -> tuple[int, ...]:
 
 def _flat(x: Tensor, batch: tuple[int, ...], n_own: int) -> Tensor:
     """One axis for all trials, whose shape becomes ``batch``, before the ``n_own`` axes that ``x`` has itself."""
+    if x.dim() == n_own + 1 and x.shape[:1] == batch:
+        return x
     own = x.shape[x.dim() - n_own :]
     return x.expand(*batch, *own).reshape(prod(batch), *own)
 
 
 def _shared(x: Tensor, batch: tuple[int, ...]) -> Tensor:
     """The same for something with two axes of its own, with one trial if all have it in common."""
+    if x.dim() == 2:
+        return x.unsqueeze(0)
     return x.reshape(1, *x.shape[-2:]) if prod(x.shape[:-2]) == 1 else _flat(x, batch, 2)
 
 

@@ -18,6 +18,8 @@ from hypergnn.kernels import torch_backend
 
 BACKENDS = ("auto", "numba", "torch")
 
+wanted = os.environ.get("HYPERGNN_BACKEND", "auto")
+
 
 class Backend(Protocol):
     """The kernels that each backend has; :mod:`hypergnn.kernels.torch_backend` says what each computes."""
@@ -67,7 +69,7 @@ def is_compiled(device: str, dtype: torch.dtype) -> bool:
     """Whether the compiled backend computes for such tensors."""
     if device != "cpu" or dtype not in (torch.float32, torch.float64):
         return False
-    return _compiled(os.environ.get("HYPERGNN_BACKEND", "auto")) is not None
+    return _compiled(wanted) is not None
 
 
 @cache

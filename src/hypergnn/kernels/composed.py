@@ -57,6 +57,8 @@ def head_scores(x: Tensor, vectors: Tensor) -> Tensor:
     return torch.stack([(x * vector.unsqueeze(1)).sum(-1) for vector in vectors.unbind(1)], 1)
 
 
-def elu_dropout(x: Tensor, rate: float, keys: Tensor | None) -> Tensor:
-    """ELU, then dropout if there are keys."""
+def elu_dropout(x: Tensor, bias: Tensor | None, rate: float, keys: Tensor | None) -> Tensor:
+    """ELU of ``x`` ``(trials, ..., F)`` plus ``bias`` ``(trials, F)``, then dropout if there are keys."""
+    if bias is not None:
+        x = x + bias.reshape(bias.shape[0], *[1] * (x.dim() - 2), bias.shape[1])
     return elu(x) if keys is None else operators.seeded_dropout(elu(x), rate, keys)

@@ -76,37 +76,60 @@ def dropout(x: Array, keys: Array, threshold: int, scale: float, out: Array, sta
 
 
 @compiled
-def elu_dropout(x: Array, keys: Array, threshold: int, scale: float, out: Array, start: int, stop: int) -> None:
-    """ELU of ``x`` ``(trials, entries)``, with entries dropped if there are keys."""
-    zero = x.dtype.type(0)
+def elu_dropout(
+    x: Array, bias: Array, keys: Array, threshold: int, scale: float, out: Array, start: int, stop: int
+) -> None:
+    """ELU of ``x`` ``(trials, rows, F)`` plus ``bias`` ``(trials, F)``, with entries dropped if there are keys."""
+    zero, width = x.dtype.type(0), x.shape[2]
+    row = np.zeros(width, x.dtype)
     for trial in range(x.shape[0]):
-        given, made = x[trial, start:stop], out[trial, start:stop]
-        if keys.size:
-            first, second = keys[trial, 0], keys[trial, 1]
-            for k in range(given.size):
-                value = scale * (max(given[k], zero) + _expm1(min(given[k], zero)))
-                made[k] = value if random_bits(start + k, first, second) >= threshold else zero
-        else:
-            for k in range(given.size):
-                made[k] = max(given[k], zero) + _expm1(min(given[k], zero))
+        added = bias[trial] if bias.size else row
+        for n in range(start, stop):
+            given, made = x[trial, n], out[trial, n]
+            if keys.size:
+                first, second = keys[trial, 0], keys[trial, 1]
+                for k in range(width):
+                    value = given[k] + added[k]
+                    value = scale * (max(value, zero) + _expm1(min(value, zero)))
+                    made[k] = value if random_bits(n * width + k, first, second) >= threshold else zero
+            else:
+                for k in range(width):
+                    value = given[k] + added[k]
+                    made[k] = max(value, zero) + _expm1(min(value, zero))
 
 
 @compiled
 def elu_dropout_gradient(
-    grad: Array, y: Array, keys: Array, threshold: int, scale: float, out: Array, start: int, stop: int
+    grad: Array,
+    y: Array,
+    keys: Array,
+    threshold: int,
+    scale: float,
+    out: Array,
+    parts: Array,
+    start: int,
+    stop: int,
 ) -> None:
-    """Gradient of :func:`elu_dropout` from its outcome ``y``."""
-    zero = y.dtype.type(0)
+    """Gradient of :func:`elu_dropout` from its outcome ``y``, and its sum over each block of rows for the bias."""
+    zero, width = y.dtype.type(0), y.shape[2]
     for trial in range(y.shape[0]):
-        given, come, made = y[trial, start:stop], grad[trial, start:stop], out[trial, start:stop]
-        if keys.size:
-            first, second = keys[trial, 0], keys[trial, 1]
-            for k in range(given.size):
-                change = come[k] * (scale + min(given[k], zero))
-                made[k] = change if random_bits(start + k, first, second) >= threshold else zero
-        else:
-            for k in range(given.size):
-                made[k] = come[k] * (scale + min(given[k], zero))
+        for block in range(start, stop):
+            if parts.size:
+                parts[trial, block] = 0
+            for n in range(block * BLOCK, min((block + 1) * BLOCK, y.shape[1])):
+                given, come, made = y[trial, n], grad[trial, n], out[trial, n]
+                if keys.size:
+                    first, second = keys[trial, 0], keys[trial, 1]
+                    for k in range(width):
+                        change = come[k] * (scale + min(given[k], zero))
+                        made[k] = change if random_bits(n * width + k, first, second) >= threshold else zero
+                else:
+                    for k in range(width):
+                        made[k] = come[k] * (scale + min(given[k], zero))
+                if parts.size:
+                    total = parts[trial, block]
+                    for k in range(width):
+                        total[k] += made[k]
 
 
 @compiled
@@ -140,24 +163,6 @@ def softmax(logits: Array, offsets: Array, position: Array, out: Array, start: i
 
 
 @compiled
-def softmax_gradient(
-    softmax: Array, grad: Array, offsets: Array, position: Array, out: Array, start: int, stop: int
-) -> None:
-    """Gradient of :func:`softmax` for its logits."""
-    for trial in range(grad.shape[0]):
-        for group in range(start, stop):
-            for head in range(grad.shape[2]):
-                total = grad.dtype.type(0)
-                for place in range(offsets[group], offsets[group + 1]):
-                    incidence = position[place] if position.size else place
-                    total += softmax[trial, incidence, head] * grad[trial, incidence, head]
-                for place in range(offsets[group], offsets[group + 1]):
-                    incidence = position[place] if position.size else place
-                    value = softmax[trial, incidence, head]
-                    out[trial, incidence, head] = value * (grad[trial, incidence, head] - total)
-
-
-@compiled
 def totals(values: Array, offsets: Array, position: Array, out: Array, start: int, stop: int) -> None:
     """For each incidence the sum of ``values`` over its group."""
     for trial in range(values.shape[0]):
@@ -171,55 +176,6 @@ def totals(values: Array, offsets: Array, position: Array, out: Array, start: in
 
 
 @compiled
-def leaky_scores(
-    ours: Array,
-    theirs: Array,
-    slope: float,
-    offsets: Array,
-    members: Array,
-    position: Array,
-    out: Array,
-    start: int,
-    stop: int,
-) -> None:
-    """LeakyReLU of the sum of both ends' scores, ``(trials, rows, heads)`` each, for each incidence and head."""
-    for trial in range(ours.shape[0]):
-        for group in range(start, stop):
-            for place in range(offsets[group], offsets[group + 1]):
-                incidence, member = position[place] if position.size else place, members[place]
-                for head in range(ours.shape[2]):
-                    score = ours[trial, group, head] + theirs[trial, member, head]
-                    out[trial, incidence, head] = score if score > 0 else slope * score
-
-
-@compiled
-def leaky_gradient(
-    grad: Array,
-    ours: Array,
-    theirs: Array,
-    slope: float,
-    offsets: Array,
-    members: Array,
-    position: Array,
-    grad_ours: Array,
-    start: int,
-    stop: int,
-) -> None:
-    """Gradient of :func:`leaky_scores`: for the sums in place of ``grad``, and for the groups' own scores."""
-    for trial in range(ours.shape[0]):
-        for group in range(start, stop):
-            for head in range(ours.shape[2]):
-                grad_ours[trial, group, head] = 0
-            for place in range(offsets[group], offsets[group + 1]):
-                incidence, member = position[place] if position.size else place, members[place]
-                for head in range(ours.shape[2]):
-                    score = ours[trial, group, head] + theirs[trial, member, head]
-                    if score <= 0:
-                        grad[trial, incidence, head] *= slope
-                    grad_ours[trial, group, head] += grad[trial, incidence, head]
-
-
-@compiled
 def head_scores(x: Array, vectors: Array, features: int, out: Array, start: int, stop: int) -> None:
     """``out[k, n, h] = x[n, h]·vectors[k, h]``: ``x`` ``(trials, n, width)``, ``vectors`` ``(trials, k, width)``."""
     width = x.shape[2]
@@ -230,7 +186,7 @@ def head_scores(x: Array, vectors: Array, features: int, out: Array, start: int,
         weights = vectors.ctypes.data + trial * vectors.shape[1] * width * x.itemsize
         for n in range(start, stop):
             for k in range(vectors.shape[1]):
-                dots(rows, n * width, weights, k * width, heads, features, found.ctypes.data, found, number)
+                dots(rows, n * width, weights, k * width, heads, features, found, number)
                 for head in range(heads):
                     out[trial, k, n, head] = found[head]
 

@@ -95,8 +95,9 @@ def _transition(
     """The outcome, and the sums of the hyperedges if they are to be kept for the gradient."""
     there, back = (offsets, members, position), (back_offsets, back_members, back_position)
     if not keep:
-        sums = _gather(x, there, values, inner=right, outer=middle)
-        return numba_backend.gather(sums, back, values, outer=left), x.new_empty(0)
+        if values is not None and right is not None:
+            x, right = right.unsqueeze(-1) * x, None
+        return numba_backend.transition(x, there, back, values, left, middle, right), x.new_empty(0)
     sums = _gather(x, there, values, inner=right)
     scaled = sums if middle is None else middle.unsqueeze(-1) * sums
     return numba_backend.gather(scaled, back, values, outer=left), sums
@@ -271,32 +272,43 @@ head_scores_gradients = Operator("head_scores_gradients", _head_scores_gradients
 head_scores = Operator("head_scores", _head_scores, _fake_head_scores, _save_head_scores, _backward_head_scores)
 
 
-def _elu_dropout(x: Tensor, rate: float, keys: Tensor | None) -> Tensor:
-    return numba_backend.elu_dropout(x, rate, keys)
+def _elu_dropout(x: Tensor, bias: Tensor | None, rate: float, keys: Tensor | None) -> Tensor:
+    return numba_backend.elu_dropout(x, bias, rate, keys)
 
 
-def _fake_elu_dropout(x: Tensor, *_: Any) -> Tensor:
+def _fake_elu_dropout(x: Tensor, bias: Tensor | None, rate: float, keys: Tensor | None) -> Tensor:
     return torch.empty_like(x, memory_format=torch.contiguous_format)
 
 
 def _save_elu_dropout(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-    _, ctx.rate, keys = inputs
+    _, bias, ctx.rate, keys = inputs
     ctx.save_for_backward(output, keys)
+    ctx.has_bias = bias is not None
 
 
 def _backward_elu_dropout(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     output, keys = ctx.saved_tensors
-    if torch.is_grad_enabled():
+    if not torch.is_grad_enabled():
+        grad_x, grad_bias = elu_dropout_gradient(grad, output, ctx.has_bias, ctx.rate, keys)
+    else:
         dropped = grad if keys is None else operators.seeded_dropout(grad, ctx.rate, keys)
-        return dropped * (1 + (1 - ctx.rate) * output.clamp(max=0)), None, None
-    return elu_dropout_gradient(grad, output, ctx.rate, keys), None, None
+        grad_x = dropped * (1 + (1 - ctx.rate) * output.clamp(max=0))
+        grad_bias = grad_x.flatten(1, -2).sum(1)
+    return grad_x, grad_bias if ctx.has_bias else None, None, None
 
 
-def _elu_dropout_gradient(grad: Tensor, output: Tensor, rate: float, keys: Tensor | None) -> Tensor:
-    return numba_backend.elu_dropout_gradient(grad, output, rate, keys)
+def _elu_dropout_gradient(
+    grad: Tensor, output: Tensor, has_bias: bool, rate: float, keys: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    return numba_backend.elu_dropout_gradient(grad, output, has_bias, rate, keys)
 
 
-elu_dropout_gradient = Operator("elu_dropout_gradient", _elu_dropout_gradient, _fake_elu_dropout)
+def _fake_elu_dropout_gradient(
+    grad: Tensor, output: Tensor, has_bias: bool, rate: float, keys: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    width = output.shape[-1] if has_bias else 0
+    return output.new_empty(output.shape), output.new_empty(output.shape[0], width)
 
 
+elu_dropout_gradient = Operator("elu_dropout_gradient", _elu_dropout_gradient, _fake_elu_dropout_gradient)
 elu_dropout = Operator("elu_dropout", _elu_dropout, _fake_elu_dropout, _save_elu_dropout, _backward_elu_dropout)

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hypergnn.kernels import elementwise, loops, torch_backend
+from hypergnn.kernels import elementwise, heads, loops, torch_backend
 from hypergnn.kernels.loops import Array
 
 WORTH_A_THREAD = 1 << 23
@@ -24,7 +24,7 @@ NARROW = 16
 """Columns or rows up to which a projection is multiplied here; larger products are torch's."""
 _NO_INDEX = np.empty(0, dtype=np.int32)
 _NO_KEYS = np.empty((0, 2), dtype=np.uint32)
-_ONE = {kind: np.ones((1, 1, 1), kind) for kind in "fd"}
+_ONE = {kind: np.ones((1, 1, 8), kind) for kind in "fd"}
 _NOTHING = {kind: np.empty((0, 0, 0), kind) for kind in "fd"}
 
 Grouping = tuple[Tensor, Tensor, Tensor | None]
@@ -52,24 +52,73 @@ def gather(
         inner: Factor of each member, ``(batch or 1, members, heads or 1)``; not together with values.
         outer: Factor of each group, ``(batch or 1, groups, heads or 1)``.
     """
-    offsets, members, position = by
-    batch, _, heads, features = x.shape
+    offsets, members, _ = by
+    batch, _, n_heads, features = x.shape
     if features == 1 and values is not None and outer is None:
         return sum_values(values.expand(batch, -1, -1), x.squeeze(-1), by).unsqueeze(-1)
-    rows, ids = _array(x).reshape(batch, x.shape[1], heads * features), _array(members)
-    places, factors = _index(position), _NOTHING[rows.dtype.char]
-    if values is not None:
-        factors = _array(values)
-    elif inner is not None:
-        places, factors = ids, _array(inner.expand(-1, -1, heads))
-    one = _ONE[rows.dtype.char]
-    last = one if outer is None else _array(outer)
+    rows, ids = _array(x).reshape(batch, x.shape[1], n_heads * features), _ids(members)
+    entries = _entries(by, values, inner, n_heads, rows.dtype)
+    last = _outer(outer, rows.dtype)
 
     def sum_range(ends: Array, scale: bool, out: Array, start: int, stop: int) -> Any:
-        return loops.gather(rows, factors, places, ends, ids, last if scale else one, out, heads, start, stop)
+        return loops.gather(
+            rows, *entries, ends, ids, *(last if scale else _outer(None, rows.dtype)), out, n_heads, start, stop
+        )
 
-    out = _in_pieces(sum_range, _array(offsets), batch, heads * features, rows.dtype, last)
-    return torch.from_numpy(out).reshape(batch, out.shape[1], heads, features)
+    out = _in_pieces(sum_range, _ids(offsets), batch, n_heads * features, rows.dtype, outer)
+    return torch.from_numpy(out).reshape(batch, out.shape[1], n_heads, features)
+
+
+def transition(
+    x: Tensor,
+    there: Grouping,
+    back: Grouping,
+    values: Tensor | None,
+    left: Tensor | None,
+    middle: Tensor | None,
+    right: Tensor | None,
+) -> Tensor:
+    """``left H middle Hᵀ right x``; the last one only without values."""
+    batch, n_rows, n_heads, features = x.shape
+    n_groups, n_back = there[0].shape[0] - 1, back[0].shape[0] - 1
+    if _threads(there[1].shape[0] * batch * n_heads * features) > 1:
+        return gather(gather(x, there, values, inner=right, outer=middle), back, values, outer=left)
+    rows = _array(x).reshape(batch, n_rows, n_heads * features)
+    sums = np.empty((batch, n_groups, n_heads * features), rows.dtype)
+    out = np.empty((batch, n_back, n_heads * features), rows.dtype)
+    giants = loops.two_gathers(
+        rows,
+        *_entries(there, values, right, n_heads, rows.dtype),
+        _ids(there[0]),
+        _ids(there[1]),
+        *_outer(middle, rows.dtype),
+        sums,
+        *_entries(back, values, None, n_heads, rows.dtype),
+        _ids(back[0]),
+        _ids(back[1]),
+        *_outer(left, rows.dtype),
+        out,
+        n_heads,
+    )
+    if giants:
+        return gather(gather(x, there, values, inner=right, outer=middle), back, values, outer=left)
+    return torch.from_numpy(out).reshape(batch, n_back, n_heads, features)
+
+
+def _entries(
+    by: Grouping, values: Tensor | None, inner: Tensor | None, n_heads: int, dtype: Any
+) -> tuple[Array, Array]:
+    """Factors of the incidences as the kernels take them: entries, and which of them each incidence has."""
+    if values is not None:
+        return _array(values), _index(by[2])
+    if inner is not None:
+        return _array(inner.expand(-1, -1, n_heads)), _ids(by[1])
+    return _NOTHING[dtype.char], _NO_INDEX
+
+
+def _outer(outer: Tensor | None, dtype: Any) -> tuple[Array, int]:
+    """Factors of the groups as the kernels take them: entries, and how many each group has."""
+    return (_ONE[dtype.char], 0) if outer is None else (_array(outer), outer.shape[2])
 
 
 def dropped_sum(x: Tensor, by: Grouping, values: Tensor, rate: float, keys: Tensor) -> Tensor:
@@ -77,12 +126,12 @@ def dropped_sum(x: Tensor, by: Grouping, values: Tensor, rate: float, keys: Tens
     offsets, members, position = by
     batch, _, _, features = x.shape
     rows = _array(x).reshape(batch, x.shape[1], features)
-    given, ids = (_array(values).reshape(-1), _index(position), *_dropout(keys, rate, rows.dtype)), _array(members)
+    given, ids = (_array(values).reshape(-1), _index(position), *_dropout(keys, rate, rows.dtype)), _ids(members)
 
     def sum_range(ends: Array, scale: bool, out: Array, start: int, stop: int) -> Any:
         return loops.gather_dropped(rows, *given, ends, ids, out, start, stop)
 
-    out = _in_pieces(sum_range, _array(offsets), batch, features, rows.dtype, _ONE[rows.dtype.char])
+    out = _in_pieces(sum_range, _ids(offsets), batch, features, rows.dtype, None)
     return torch.from_numpy(out).reshape(batch, out.shape[1], 1, features)
 
 
@@ -92,12 +141,15 @@ def _in_pieces(
     batch: int,
     width: int,
     dtype: Any,
-    outer: Array,
+    outer: Tensor | None,
 ) -> Array:
     """Sum all groups, those with very many members piece by piece, in as many threads as pay."""
     out = np.empty((batch, ends.size - 1, width), dtype)
     threads = _threads(int(ends[-1]) * batch * width)
-    n_giants = sum(_run([partial(sum_range, ends, True, out, *bounds) for bounds in _even(ends, threads)], threads))
+    if threads == 1:
+        n_giants = sum_range(ends, True, out, 0, ends.size - 1)
+    else:
+        n_giants = sum(_run([partial(sum_range, ends, True, out, *bounds) for bounds in _even(ends, threads)], threads))
     if n_giants == 0:
         return out
     jobs, pieces = [], {}
@@ -112,18 +164,20 @@ def _in_pieces(
         total = part[:, 0].copy()
         for piece in range(1, part.shape[1]):  # in their order, whoever summed them
             total += part[:, piece]
-        factor = outer[:, giant if outer.shape[1] > 1 else 0]  # (batch or 1, heads or 1)
-        out[:, giant] = (total.reshape(batch, factor.shape[1], -1) * factor[..., None]).reshape(batch, width)
+        if outer is not None:
+            factor = _array(outer[:, giant, :, None])  # (batch or 1, heads or 1, 1)
+            total = (total.reshape(batch, factor.shape[1], -1) * factor).reshape(batch, width)
+        out[:, giant] = total
     return out
 
 
 def incidence_dot(rows: Tensor, columns: Tensor, offsets: Tensor, members: Tensor, position: Tensor | None) -> Tensor:
     """Inner product of both ends of each incidence: ``(batch, incidences, heads)``."""
-    heads = rows.shape[2]
-    out = rows.new_empty(rows.shape[0], members.shape[0], heads)
+    n_heads = rows.shape[2]
+    out = rows.new_empty(rows.shape[0], members.shape[0], n_heads)
     ends = (_array(rows.flatten(2)), _array(columns.flatten(2)))
-    grouping = (_array(offsets), _array(members), _index(position))
-    _by_group(loops.incidence_dots, offsets, out.numel() * rows.shape[3], *ends, *grouping, heads, _array(out))
+    grouping = (_ids(offsets), _ids(members), _index(position))
+    _by_group(loops.incidence_dots, offsets, out.numel() * rows.shape[3], *ends, *grouping, n_heads, _array(out))
     return out
 
 
@@ -140,15 +194,15 @@ def sum_values(values: Tensor, weight: Tensor | None, by: Grouping) -> Tensor:
     offsets, members, position = by
     out = values.new_empty(values.shape[0], offsets.shape[0] - 1, values.shape[2])
     factors = np.empty((0, 0, 0), _array(values).dtype) if weight is None else _array(weight)
-    grouping = (_array(offsets), _array(members), _index(position))
-    _by_group(loops.sum_values, offsets, values.numel(), _array(values), factors, *grouping, _array(out))
+    grouping = (_ids(offsets), _ids(members), _index(position))
+    _by_group(heads.sum_values, offsets, values.numel(), _array(values), factors, *grouping, _array(out))
     return out
 
 
 def segment_softmax(logits: Tensor, offsets: Tensor, position: Tensor | None) -> Tensor:
     """Softmax within each group: ``(batch, incidences, heads)``."""
     out = torch.empty(logits.shape, dtype=logits.dtype)
-    arrays = (_array(logits), _array(offsets), _index(position), _array(out))
+    arrays = (_array(logits), _ids(offsets), _index(position), _array(out))
     _by_group(elementwise.softmax, offsets, 8 * out.numel(), *arrays)
     return out
 
@@ -156,7 +210,7 @@ def segment_softmax(logits: Tensor, offsets: Tensor, position: Tensor | None) ->
 def segment_total(values: Tensor, offsets: Tensor, position: Tensor | None) -> Tensor:
     """For each incidence the sum of ``values`` over its group: ``(batch, incidences, heads)``."""
     out = torch.empty(values.shape, dtype=values.dtype)
-    _by_group(elementwise.totals, offsets, out.numel(), _array(values), _array(offsets), _index(position), _array(out))
+    _by_group(elementwise.totals, offsets, out.numel(), _array(values), _ids(offsets), _index(position), _array(out))
     return out
 
 
@@ -171,13 +225,13 @@ def transition_gradients(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Gradients of a transition for its values, and for what scales the vertices after it and before it."""
     offsets, members, _ = by
-    batch, _, heads, _ = x.shape
+    batch, _, n_heads, _ = x.shape
     wide = [_array(one.flatten(2)) for one in (grad, x, sums, back)]
     given = np.empty((0, 0, 0), wide[0].dtype) if values is None else _array(values)
-    out = [x.new_empty(batch, n, heads) for n in (0 if values is None else members.shape[0], x.shape[1], x.shape[1])]
-    factors = [_array(one.expand(-1, -1, heads)) for one in scalings]
-    arrays = (*wide, given, *factors, _array(offsets), _array(members), heads, *map(_array, out))
-    _by_group(loops.transition_gradients, offsets, 2 * members.shape[0] * batch * heads * x.shape[3], *arrays)
+    out = [x.new_empty(batch, n, n_heads) for n in (0 if values is None else members.shape[0], x.shape[1], x.shape[1])]
+    factors = [_array(one.expand(-1, -1, n_heads)) for one in scalings]
+    arrays = (*wide, given, *factors, _ids(offsets), _ids(members), n_heads, *map(_array, out))
+    _by_group(loops.transition_gradients, offsets, 2 * members.shape[0] * batch * n_heads * x.shape[3], *arrays)
     return out[0], out[1], out[2]
 
 
@@ -185,11 +239,9 @@ def attend(ours: Tensor, theirs: Tensor, slope: float, by: Grouping) -> Tensor:
     """Softmax per group of LeakyReLU of the sum of both ends' scores: ``(batch, incidences, heads)``."""
     offsets, members, position = by
     out = ours.new_empty(ours.shape[0], members.shape[0], ours.shape[2])
-    scores, ends, places = _array(out), _array(offsets), _index(position)
-    kind = scores.dtype.type
-    arrays = (_array(ours), _array(theirs), kind(slope), ends, _array(members), places, scores)
-    _by_group(elementwise.leaky_scores, offsets, out.numel(), *arrays)
-    _by_group(elementwise.softmax, offsets, 8 * out.numel(), scores, ends, places, scores)
+    scores = (_array(ours), _array(theirs), _array(ours).dtype.type(slope))
+    grouping = (_ids(offsets), _ids(members), _index(position))
+    _by_group(heads.attend, offsets, 8 * out.numel(), *scores, *grouping, _array(out))
     return out
 
 
@@ -198,14 +250,12 @@ def attend_gradients(
 ) -> tuple[Tensor, Tensor]:
     """Gradients of :func:`attend` for the scores of groups and members."""
     offsets, members, position = by
-    logits = torch.empty_like(softmax)
-    ends, places, change = _array(offsets), _index(position), _array(logits)
-    _by_group(elementwise.softmax_gradient, offsets, grad.numel(), _array(softmax), _array(grad), ends, places, change)
-    own = torch.empty_like(ours, memory_format=torch.contiguous_format)
-    kind = change.dtype.type
-    arrays = (change, _array(ours), _array(theirs), kind(slope), ends, _array(members), places, _array(own))
-    _by_group(elementwise.leaky_gradient, offsets, grad.numel(), *arrays)
-    return own, sum_values(logits, None, back)
+    change, own = torch.empty_like(softmax), torch.empty_like(ours, memory_format=torch.contiguous_format)
+    scores = (_array(ours), _array(theirs), _array(ours).dtype.type(slope))
+    grouping = (_ids(offsets), _ids(members), _index(position))
+    arrays = (_array(grad), _array(softmax), *scores, *grouping, _array(change), _array(own))
+    _by_group(heads.attend_gradient, offsets, 4 * grad.numel(), *arrays)
+    return own, sum_values(change, None, back)
 
 
 def head_scores(x: Tensor, vectors: Tensor) -> Tensor:
@@ -258,21 +308,30 @@ def seeded_dropout(x: Tensor, rate: float, keys: Tensor) -> Tensor:
     return torch.from_numpy(out).reshape(x.shape)
 
 
-def elu_dropout(x: Tensor, rate: float, keys: Tensor | None) -> Tensor:
-    """ELU, then dropout if there are keys: ``x`` ``(trials, ...)``."""
-    flat = _array(x).reshape(x.shape[0], -1)
-    out = np.empty_like(flat)
-    _by_range(elementwise.elu_dropout, flat.shape[1], 8 * flat.size, flat, *_dropout(keys, rate, flat.dtype), out)
+def elu_dropout(x: Tensor, bias: Tensor | None, rate: float, keys: Tensor | None) -> Tensor:
+    """ELU of ``x`` ``(trials, ..., F)`` plus ``bias`` ``(trials, F)``, then dropout if there are keys."""
+    rows = _array(x).reshape(x.shape[0], -1, x.shape[-1])
+    out = np.empty_like(rows)
+    arrays = (rows, _bias(bias, rows), *_dropout(keys, rate, rows.dtype), out)
+    _by_range(elementwise.elu_dropout, rows.shape[1], 8 * rows.size, *arrays)
     return torch.from_numpy(out).reshape(x.shape)
 
 
-def elu_dropout_gradient(grad: Tensor, y: Tensor, rate: float, keys: Tensor | None) -> Tensor:
-    """Gradient of :func:`elu_dropout` from its outcome ``y``."""
-    grads, outcome = (_array(one).reshape(one.shape[0], -1) for one in (grad, y))
-    out = np.empty_like(outcome)
-    arrays = (grads, outcome, *_dropout(keys, rate, outcome.dtype), out)
-    _by_range(elementwise.elu_dropout_gradient, outcome.shape[1], 4 * outcome.size, *arrays)
-    return torch.from_numpy(out).reshape(y.shape)
+def elu_dropout_gradient(
+    grad: Tensor, y: Tensor, has_bias: bool, rate: float, keys: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    """Gradients of :func:`elu_dropout` from its outcome ``y``, for ``x`` and for the bias."""
+    outcome = _array(y).reshape(y.shape[0], -1, y.shape[-1])
+    out, grads = np.empty_like(outcome), _array(grad).reshape(outcome.shape)
+    blocks = -(-outcome.shape[1] // elementwise.BLOCK)
+    parts = np.empty((outcome.shape[0], blocks, outcome.shape[2] if has_bias else 0), outcome.dtype)
+    arrays = (grads, outcome, *_dropout(keys, rate, outcome.dtype), out, parts)
+    _by_range(elementwise.elu_dropout_gradient, blocks, 4 * outcome.size, *arrays)
+    return torch.from_numpy(out).reshape(y.shape), torch.from_numpy(parts.sum(1))
+
+
+def _bias(bias: Tensor | None, rows: Array) -> Array:
+    return np.empty((0, 0), rows.dtype) if bias is None else _array(bias)
 
 
 def adam_step(
@@ -290,8 +349,14 @@ def _array(tensor: Tensor) -> Array:
     return array
 
 
+def _ids(ids: Tensor) -> Array:
+    """Indices of a structure, which never need a gradient and lie in order."""
+    array: Array = ids.numpy()
+    return array
+
+
 def _index(position: Tensor | None) -> Array:
-    return _NO_INDEX if position is None else _array(position)
+    return _NO_INDEX if position is None else position.numpy()
 
 
 def _dropout(keys: Tensor | None, rate: float, dtype: Any) -> tuple[Array, Any, Any]:
@@ -306,12 +371,12 @@ def _pool(threads: int) -> ThreadPoolExecutor:
 
 
 def _threads(work: int) -> int:
-    return max(1, min(torch.get_num_threads(), work // WORTH_A_THREAD))
+    return 1 if work < 2 * WORTH_A_THREAD else min(torch.get_num_threads(), work // WORTH_A_THREAD)
 
 
 def _run(jobs: Sequence[Callable[[], Any]], threads: int) -> list[Any]:
     """Run all jobs, this thread among the others; what they return, in any order."""
-    if threads == 1 or len(jobs) == 1:
+    if threads == 1:
         return [job() for job in jobs]
     waiting, done = iter(jobs), []
 
@@ -329,22 +394,24 @@ def _run(jobs: Sequence[Callable[[], Any]], threads: int) -> list[Any]:
 def _by_group(kernel: Callable[..., None], offsets: Tensor, work: int, *arrays: Any) -> None:
     """Run a kernel over all groups."""
     threads = _threads(work)
-    _run([partial(kernel, *arrays, *bounds) for bounds in _even(_array(offsets), threads)], threads)
+    if threads == 1:
+        kernel(*arrays, 0, offsets.shape[0] - 1)
+        return
+    _run([partial(kernel, *arrays, *bounds) for bounds in _even(_ids(offsets), threads)], threads)
 
 
 def _by_range(kernel: Callable[..., None], size: int, work: int, *arrays: Any) -> None:
     """Run a kernel over rows that are equally long."""
     threads = min(_threads(work), max(size, 1))
-    n_ranges = 1 if threads == 1 else 4 * threads
-    bounds = [size * k // n_ranges for k in range(n_ranges + 1)]
+    if threads == 1:
+        kernel(*arrays, 0, size)
+        return
+    bounds = [size * k // (4 * threads) for k in range(4 * threads + 1)]
     _run([partial(kernel, *arrays, a, b) for a, b in pairwise(bounds) if b > a], threads)
 
 
 def _even(offsets: Array, threads: int) -> list[tuple[int, int]]:
     """Ranges of groups with about as many incidences, a few for each thread."""
-    n_groups = offsets.size - 1
-    if threads == 1:
-        return [(0, n_groups)]
     ends = np.linspace(0, int(offsets[-1]), 4 * threads + 1)[1:-1]
-    bounds = [0, *np.searchsorted(offsets[:-1], ends).tolist(), n_groups]
+    bounds = [0, *np.searchsorted(offsets[:-1], ends).tolist(), offsets.size - 1]
     return [(a, b) for a, b in pairwise(bounds) if b > a]

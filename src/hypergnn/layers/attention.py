@@ -136,7 +136,13 @@ class HypergraphAttention(AttentionLayer):
         self._reset_score_vectors(self.a_vertex, self.a_hyperedge, generator=generator)
 
     def forward(
-        self, x: Features, H: Hypergraph, x_hyperedge: Tensor | None = None, return_attention: bool = False
+        self,
+        x: Features,
+        H: Hypergraph,
+        x_hyperedge: Tensor | None = None,
+        return_attention: bool = False,
+        *,
+        add_bias: bool = True,
     ) -> Tensor | tuple[Tensor, Tensor]:
         """Convolve ``x`` over ``H`` with a learned incidence; optionally return that incidence too."""
         check_hypergraph(H)
@@ -154,7 +160,7 @@ class HypergraphAttention(AttentionLayer):
         out = functional.hypergraph_attention(
             self._drop(projected), H, incidence, normalization=self.normalization, dropped=self._drop(incidence)
         )
-        out = self._finish(out, x)
+        out = self._finish(out, x, add_bias)
         return (out, incidence) if return_attention else out
 
     def _project_hyperedges(self, projected: Tensor, x_hyperedge: Tensor | None, H: Hypergraph) -> Tensor | None:
@@ -225,7 +231,9 @@ class GraphAttention(AttentionLayer):
         super().reset_parameters(generator)
         self._reset_score_vectors(self.a_target, self.a_source, generator=generator)
 
-    def forward(self, x: Features, graph: Graph, return_attention: bool = False) -> Tensor | tuple[Tensor, Tensor]:
+    def forward(
+        self, x: Features, graph: Graph, return_attention: bool = False, *, add_bias: bool = True
+    ) -> Tensor | tuple[Tensor, Tensor]:
         """Attend over the links of ``graph``; optionally return the attention, ``(..., n_directed_links, heads)``."""
         check_graph(graph)
         self._check(x, graph.n_vertices, graph.device)
@@ -234,7 +242,7 @@ class GraphAttention(AttentionLayer):
             projected, graph, self.a_target, self.a_source, negative_slope=self.negative_slope
         )
         out = functional.graph_attention(self._drop(projected), graph, self._drop(attention))
-        out = self._finish(out, x)
+        out = self._finish(out, x, add_bias)
         return (out, attention) if return_attention else out
 
 
@@ -287,7 +295,7 @@ class MeanAttention(AttentionLayer):
         vectors = (self.a_target, self.a_source, self.a_vertex, self.a_hyperedge)
         self._reset_score_vectors(*vectors, generator=generator)
 
-    def forward(self, x: Features, graph: Graph, H: Hypergraph) -> Tensor:
+    def forward(self, x: Features, graph: Graph, H: Hypergraph, *, add_bias: bool = True) -> Tensor:
         """Attend over ``graph`` and ``H`` at once."""
         check_graph(graph)
         self._check(x, graph.n_vertices, graph.device)
@@ -306,7 +314,7 @@ class MeanAttention(AttentionLayer):
             normalization=self.normalization,
             dropped=self._drop(incidence),
         )
-        return self._finish(out, x)
+        return self._finish(out, x, add_bias)
 
     def extra_repr(self) -> str:
         """Sizes and options, as ``print(layer)`` shows them."""

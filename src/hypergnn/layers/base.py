@@ -68,10 +68,13 @@ class Layer(nn.Module):
     def _by_head(self, out: Tensor) -> Tensor:
         return out.reshape(*out.shape[:-1], self.heads, self.out_features)  # (..., N, heads, F')
 
-    def _finish(self, out: Tensor, x: Features) -> Tensor:
-        """Aggregate the heads of ``out``, ``(..., N, heads, F')``, and add bias and skip connection."""
+    def _finish(self, out: Tensor, x: Features, add_bias: bool) -> Tensor:
+        """Aggregate the heads of ``out``, ``(..., N, heads, F')``, and add bias and skip connection.
+
+        A network may leave the bias out, to add it together with its activation.
+        """
         out = out.flatten(-2) if self.aggregate == "concat" else out.mean(-2)  # (..., N, width)
-        if self.bias is not None:
+        if self.bias is not None and add_bias:
             out = out + self.bias.unsqueeze(-2)
         if self.skip_projection is not None:
             out = out + project(x, self.skip_projection)

@@ -75,7 +75,7 @@ class HypergraphConv(Layer):
         score = functional.hyperedge_features(project(x, self.weight_score), H).squeeze(-1)  # u_e·θ  (..., M)
         return H.weight.to(score.dtype) * (5 * (score / 5).tanh()).exp()
 
-    def forward(self, x: Features, H: Hypergraph) -> Tensor:
+    def forward(self, x: Features, H: Hypergraph, *, add_bias: bool = True) -> Tensor:
         """Convolve ``x`` over ``H``."""
         check_hypergraph(H)
         self._check(x, H.n_vertices, H.device)
@@ -83,7 +83,7 @@ class HypergraphConv(Layer):
         out = functional.hypergraph_conv(
             x, H, normalization=self.normalization, projection=self.projection, weight=weight
         )
-        return self._finish(self._by_head(out), x)
+        return self._finish(self._by_head(out), x, add_bias)
 
     def extra_repr(self) -> str:
         """Sizes and options, as ``print(layer)`` shows them."""
@@ -119,12 +119,12 @@ class GraphConv(Layer):
         self.normalization = normalization
         self.reset_parameters()
 
-    def forward(self, x: Features, graph: Graph) -> Tensor:
+    def forward(self, x: Features, graph: Graph, *, add_bias: bool = True) -> Tensor:
         """Convolve ``x`` over ``graph``."""
         check_graph(graph)
         self._check(x, graph.n_vertices, graph.device)
         out = functional.graph_conv(x, graph, normalization=self.normalization, projection=self.projection)
-        return self._finish(self._by_head(out), x)
+        return self._finish(self._by_head(out), x, add_bias)
 
     def extra_repr(self) -> str:
         """Sizes and options, as ``print(layer)`` shows them."""
@@ -159,12 +159,12 @@ class MeanConv(Layer):
         self.normalization = normalization
         self.reset_parameters()
 
-    def forward(self, x: Features, graph: Graph, H: Hypergraph) -> Tensor:
+    def forward(self, x: Features, graph: Graph, H: Hypergraph, *, add_bias: bool = True) -> Tensor:
         """Convolve ``x`` over ``graph`` and ``H`` at once."""
         check_graph(graph)
         self._check(x, graph.n_vertices, graph.device)
         out = functional.mean_conv(x, graph, H, normalization=self.normalization, projection=self.projection)
-        return self._finish(self._by_head(out), x)
+        return self._finish(self._by_head(out), x, add_bias)
 
     def extra_repr(self) -> str:
         """Sizes and options, as ``print(layer)`` shows them."""
@@ -195,6 +195,6 @@ class Dense(Layer):
         super().__init__(in_features, out_features, heads=heads, aggregate=aggregate, bias=bias, skip=skip)
         self.reset_parameters()
 
-    def forward(self, x: Features) -> Tensor:
+    def forward(self, x: Features, *, add_bias: bool = True) -> Tensor:
         """Project ``x``."""
-        return self._finish(self._by_head(project(x, self.projection)), x)
+        return self._finish(self._by_head(project(x, self.projection)), x, add_bias)

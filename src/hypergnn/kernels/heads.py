@@ -1,0 +1,144 @@
+"""What is done for each incidence and head: attention and sums of values, eight heads at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hypergnn.kernels.lanes import alike, exponential, lanes, largest, leaky, put
+from hypergnn.kernels.loops import Array, compiled
+
+
+@compiled
+def attend(
+    ours: Array,
+    theirs: Array,
+    slope: float,
+    offsets: Array,
+    members: Array,
+    position: Array,
+    out: Array,
+    start: int,
+    stop: int,
+) -> None:
+    """Softmax within each group of LeakyReLU of the sum of both ends' scores, ``(trials, rows, heads)`` each."""
+    heads, size, number = ours.shape[2], ours.itemsize, ours.dtype.type(0)
+    wide, steep, one, lowest = heads - heads % 8, alike(slope), alike(ours.dtype.type(1)), ours.dtype.type(-np.inf)
+    most = 0
+    for group in range(start, stop):
+        most = max(most, offsets[group + 1] - offsets[group])
+    scratch = np.empty(8 * most, out.dtype)
+    scores = scratch.ctypes.data
+    for trial in range(ours.shape[0]):
+        our = ours.ctypes.data + trial * ours.shape[1] * heads * size
+        their = theirs.ctypes.data + trial * theirs.shape[1] * heads * size
+        to = out.ctypes.data + trial * out.shape[1] * heads * size
+        for group in range(start, stop):
+            begin, end = np.intp(offsets[group]), np.intp(offsets[group + 1])
+            for head in range(0, wide, 8):
+                own, highest, total = lanes(our, group * heads + head, number), alike(lowest), alike(number)
+                for place in range(begin, end):
+                    score = own + lanes(their, np.intp(members[place]) * heads + head, number)
+                    score = leaky(score, steep, score)
+                    put(scores, (place - begin) * 8, score)
+                    highest = largest(highest, score)
+                for k in range(0, (end - begin) * 8, 8):
+                    power = exponential(lanes(scores, k, number) - highest)
+                    put(scores, k, power)
+                    total = total + power
+                share = one / total
+                for place in range(begin, end):
+                    incidence = np.intp(position[place]) if position.size else place
+                    put(to, incidence * heads + head, lanes(scores, (place - begin) * 8, number) * share)
+            for head in range(wide, heads):
+                for place in range(begin, end):
+                    sum_of_both = ours[trial, group, head] + theirs[trial, members[place], head]
+                    scratch[place - begin] = sum_of_both if sum_of_both > 0 else slope * sum_of_both
+                top, whole = lowest, number
+                for k in range(end - begin):
+                    top = max(top, scratch[k])
+                for k in range(end - begin):
+                    scratch[k] = np.exp(scratch[k] - top)
+                    whole += scratch[k]
+                for place in range(begin, end):
+                    out[trial, position[place] if position.size else place, head] = scratch[place - begin] / whole
+
+
+@compiled
+def attend_gradient(
+    grad: Array,
+    softmax: Array,
+    ours: Array,
+    theirs: Array,
+    slope: float,
+    offsets: Array,
+    members: Array,
+    position: Array,
+    change: Array,
+    own: Array,
+    start: int,
+    stop: int,
+) -> None:
+    """Gradient of :func:`attend` for the sums of scores, ``change``, and for the groups' scores, ``own``."""
+    heads, size, number = ours.shape[2], ours.itemsize, ours.dtype.type(0)
+    wide, steep = heads - heads % 8, alike(slope)
+    for trial in range(ours.shape[0]):
+        our = ours.ctypes.data + trial * ours.shape[1] * heads * size
+        their = theirs.ctypes.data + trial * theirs.shape[1] * heads * size
+        shift = trial * softmax.shape[1] * heads * size
+        come, share, to = grad.ctypes.data + shift, softmax.ctypes.data + shift, change.ctypes.data + shift
+        for group in range(start, stop):
+            begin, end = np.intp(offsets[group]), np.intp(offsets[group + 1])
+            for head in range(0, wide, 8):
+                mean, total, score = alike(number), alike(number), lanes(our, group * heads + head, number)
+                for place in range(begin, end):
+                    entry = (np.intp(position[place]) if position.size else place) * heads + head
+                    mean = mean + lanes(share, entry, number) * lanes(come, entry, number)
+                for place in range(begin, end):
+                    entry = (np.intp(position[place]) if position.size else place) * heads + head
+                    slant = lanes(share, entry, number) * (lanes(come, entry, number) - mean)
+                    slant = leaky(slant, steep, score + lanes(their, np.intp(members[place]) * heads + head, number))
+                    put(to, entry, slant)
+                    total = total + slant
+                put(own[trial].ctypes.data, group * heads + head, total)
+            for head in range(wide, heads):
+                average, whole = number, number
+                for place in range(begin, end):
+                    incidence = position[place] if position.size else place
+                    average += softmax[trial, incidence, head] * grad[trial, incidence, head]
+                for place in range(begin, end):
+                    incidence = position[place] if position.size else place
+                    value = softmax[trial, incidence, head] * (grad[trial, incidence, head] - average)
+                    if ours[trial, group, head] + theirs[trial, members[place], head] <= 0:
+                        value *= slope
+                    change[trial, incidence, head] = value
+                    whole += value
+                own[trial, group, head] = whole
+
+
+@compiled
+def sum_values(
+    values: Array, weight: Array, offsets: Array, members: Array, position: Array, out: Array, start: int, stop: int
+) -> None:
+    """``Σ_p weight_m values_p`` of each group, for each trial and head; no weight if that has size 0."""
+    heads, size, number = values.shape[2], values.itemsize, values.dtype.type(0)
+    wide = heads - heads % 8
+    for trial in range(values.shape[0]):
+        given = values.ctypes.data + trial * values.shape[1] * heads * size
+        scaling = weight.ctypes.data + trial * weight.shape[1] * heads * size
+        for group in range(start, stop):
+            begin, end = np.intp(offsets[group]), np.intp(offsets[group + 1])
+            for head in range(0, wide, 8):
+                total = alike(number)
+                for place in range(begin, end):
+                    incidence = np.intp(position[place]) if position.size else place
+                    value = lanes(given, incidence * heads + head, number)
+                    if weight.size:
+                        value = value * lanes(scaling, np.intp(members[place]) * heads + head, number)
+                    total = total + value
+                put(out[trial].ctypes.data, group * heads + head, total)
+            for head in range(wide, heads):
+                whole = number
+                for place in range(begin, end):
+                    entry = values[trial, position[place] if position.size else place, head]
+                    whole += weight[trial, members[place], head] * entry if weight.size else entry
+                out[trial, group, head] = whole
