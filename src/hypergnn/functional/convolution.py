@@ -7,10 +7,11 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from hypergnn import kernels
 from hypergnn.checks import check_choice, check_features, check_like, check_structure
 from hypergnn.functional.projection import Features, project, project_if_cheaper
 from hypergnn.hypergraph import Hypergraph
-from hypergnn.kernels import segment_sum, transition
+from hypergnn.kernels import degrees, segment_sum, transition
 
 Normalization = Literal["symmetric", "row", "none"]
 
@@ -36,10 +37,7 @@ def vertex_degree(H: Hypergraph, *, incidence: Tensor | None = None, weight: Ten
     _check_entries(H, incidence, weight)
     if incidence is None:
         return H.vertex_degree() if weight is None else segment_sum(weight.unsqueeze(-1), by=H.vertices).squeeze(-1)
-    weight = H.weight.to(incidence.dtype) if weight is None else weight
-    heads = incidence.shape[-1]
-    per_head = weight[..., None, None].expand(*weight.shape, heads, 1)  # (..., M, heads, 1)
-    return segment_sum(per_head, by=H.vertices, values=incidence).squeeze(-1)
+    return degrees(incidence, H.weight.to(incidence.dtype) if weight is None else weight, H.hyperedges)[0]
 
 
 def hyperedge_degree(H: Hypergraph, *, incidence: Tensor | None = None) -> Tensor:
@@ -52,8 +50,7 @@ def hyperedge_degree(H: Hypergraph, *, incidence: Tensor | None = None) -> Tenso
     _check_entries(H, incidence, None)
     if incidence is None:
         return H.hyperedge_degree()
-    ones = incidence.new_ones(H.n_vertices, incidence.shape[-1], 1)  # (N, heads, 1)
-    return segment_sum(ones, by=H.hyperedges, values=incidence).squeeze(-1)
+    return degrees(incidence, H.weight.to(incidence.dtype), H.hyperedges)[1]
 
 
 def hypergraph_conv(
@@ -122,14 +119,15 @@ def _scalings(
         return None, weight.unsqueeze(-1), None  # W
     if incidence is not None and H.n_hyperedges > 0:  # no factor of W changes T; this one keeps D from vanishing
         weight = weight / weight.detach().amax(-1, keepdim=True)
-    degree = vertex_degree(H, incidence=incidence, weight=weight)  # D  (..., N, [heads])
-    size = hyperedge_degree(H, incidence=incidence).to(weight.dtype)  # B  (..., M, [heads])
     if incidence is None:
-        degree, size = degree.unsqueeze(-1), size.unsqueeze(-1)
+        degree = vertex_degree(H, weight=weight).unsqueeze(-1)  # D  (..., N, 1)
+        size = hyperedge_degree(H).to(weight.dtype).unsqueeze(-1)  # B  (M, 1)
+    else:
+        degree, size = degrees(incidence, weight, H.hyperedges)  # D, B  (..., N or M, heads)
     middle = weight.unsqueeze(-1) * inverse(size)  # W B^-1
     if normalization == "row":
         return inverse(degree), middle, None  # D^-1
-    root = inverse(degree, 0.5)  # D^-1/2
+    root = inverse(degree, root=True)  # D^-1/2
     return root, middle, root
 
 
@@ -148,11 +146,10 @@ def _check_entries(H: Hypergraph, incidence: Tensor | None, weight: Tensor | Non
         check_like("incidence", incidence, like, (H.n_incidences, heads), "one entry per incidence and head")
 
 
-def inverse(degree: Tensor, power: float = 1.0) -> Tensor:
-    """``degree ** -power``, 0 where there is no degree; the mask comes before the division.
+def inverse(degree: Tensor, *, root: bool = False) -> Tensor:
+    """``1 / degree``, or its square root; 0 where there is no degree.
 
     No degree is one whose inverse square, the largest power in the gradient, would overflow: 0, or attention that has
     rounded to nothing.
     """
-    present = degree > torch.finfo(degree.dtype).tiny ** 0.5
-    return torch.where(present, torch.where(present, degree, 1).pow(-power), 0)
+    return kernels.inverse(degree, root=root, least=torch.finfo(degree.dtype).tiny ** 0.5)

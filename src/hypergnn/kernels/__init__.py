@@ -25,8 +25,10 @@ from hypergnn.kernels.choice import is_compiled
 __all__ = [
     "Dropout",
     "attend",
+    "degrees",
     "elu_dropout",
     "head_scores",
+    "inverse",
     "matmul",
     "seeded_dropout",
     "segment_softmax",
@@ -100,6 +102,33 @@ def transition(
     )[0]
     out = out.reshape(*batch, *wide.shape[-3:])
     return out.squeeze(-2) if values is None else out
+
+
+def degrees(values: Tensor, weight: Tensor, by: Segments) -> tuple[Tensor, Tensor]:
+    """Sums of ``values`` ``(..., incidences, heads)`` over both sides of the incidences.
+
+    Args:
+        values: ``(..., incidences, heads)``.
+        weight: Factor of each group, ``(..., groups)``, in the sums of the members.
+        by: The grouping.
+
+    Returns:
+        ``(..., members, heads)`` with the weights and ``(..., groups, heads)`` without.
+    """
+    batch = _batch(values.shape[:-2], weight.shape[:-1])
+    weights = weight.expand(*batch, weight.shape[-1]).reshape(prod(batch), -1) if weight.dim() > 1 else weight[None]
+    flat = _flat(values, batch, 2)
+    if weights.shape[0] > 1 or _any_learned(weights):
+        found = composed.degrees(flat, weights, *by)
+    else:
+        found = _steps(values).degrees(flat, weights, *by)
+    return tuple(one.reshape(*batch, *one.shape[1:]) for one in found)  # type: ignore[return-value]
+
+
+def inverse(degree: Tensor, *, root: bool, least: float) -> Tensor:
+    """``1 / degree``, or its root; 0 where there is no more than the least degree."""
+    inverted: Tensor = _steps(degree).inverse(degree, root, least)
+    return inverted
 
 
 def attend(ours: Tensor, theirs: Tensor, by: Segments, slope: float) -> Tensor:

@@ -37,6 +37,22 @@ def transition(
     return _scaled(back, left), sums
 
 
+def degrees(values: Tensor, weight: Tensor, *by: Any) -> tuple[Tensor, Tensor]:
+    """``Σ_e W_e H_ie`` and ``Σ_i H_ie``, ``(batch, rows, heads)`` each, from values and weights ``(batch or 1, M)``."""
+    there = Segments(*by)
+    batch, _, heads = values.shape
+    per_head = weight[..., None, None].expand(batch, weight.shape[1], heads, 1)
+    ones = values.new_ones(batch, there.back_offsets.shape[0] - 1, heads, 1)
+    vertex = operators.segment_sum(per_head, values, *there.reversed())
+    return vertex.squeeze(-1), operators.segment_sum(ones, values, *there).squeeze(-1)
+
+
+def inverse(degree: Tensor, root: bool, least: float) -> Tensor:
+    """``1 / degree``, or its root; 0 where there is no more than the least. The mask comes before the division."""
+    present = degree > least
+    return torch.where(present, torch.where(present, degree, 1).pow(-0.5 if root else -1.0), 0)
+
+
 def _scaled(x: Tensor, factor: Tensor | None) -> Tensor:
     return x if factor is None else factor.unsqueeze(-1) * x
 

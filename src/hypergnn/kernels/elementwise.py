@@ -133,6 +133,26 @@ def elu_dropout_gradient(
 
 
 @compiled
+def inverse(degree: Array, root: bool, least: float, out: Array, start: int, stop: int) -> None:
+    """``1 / degree``, or its root, of flat arrays; 0 where there is no more than the least degree."""
+    zero, one = degree.dtype.type(0), degree.dtype.type(1)
+    given, made = degree[start:stop], out[start:stop]
+    for k in range(given.size):
+        value = max(given[k], least)
+        made[k] = (one / np.sqrt(value) if root else one / value) if given[k] > least else zero
+
+
+@compiled
+def inverse_gradient(grad: Array, inverse: Array, root: bool, out: Array, start: int, stop: int) -> None:
+    """Gradient of :func:`inverse` from its outcome."""
+    half, one = inverse.dtype.type(-0.5), inverse.dtype.type(-1)
+    given, come, made = inverse[start:stop], grad[start:stop], out[start:stop]
+    for k in range(given.size):
+        square = given[k] * given[k]
+        made[k] = come[k] * (half * square * given[k] if root else one * square)
+
+
+@compiled
 def softmax(logits: Array, offsets: Array, position: Array, out: Array, start: int, stop: int) -> None:
     """Softmax of ``logits`` ``(trials, incidences, heads)`` within each group."""
     heads = logits.shape[2]

@@ -74,7 +74,7 @@ def _gather(
     outer: Tensor | None = None,
 ) -> Tensor:
     if values is not None and inner is not None:
-        x, inner = inner.unsqueeze(-1) * x, None
+        x, inner = numba_backend.scale_rows(x, inner), None
     return numba_backend.gather(x, by, values, inner=inner, outer=outer)
 
 
@@ -96,10 +96,10 @@ def _transition(
     there, back = (offsets, members, position), (back_offsets, back_members, back_position)
     if not keep:
         if values is not None and right is not None:
-            x, right = right.unsqueeze(-1) * x, None
+            x, right = numba_backend.scale_rows(x, right), None
         return numba_backend.transition(x, there, back, values, left, middle, right), x.new_empty(0)
     sums = _gather(x, there, values, inner=right)
-    scaled = sums if middle is None else middle.unsqueeze(-1) * sums
+    scaled = numba_backend.scale_rows(sums, middle)
     return numba_backend.gather(scaled, back, values, outer=left), sums
 
 
@@ -155,7 +155,7 @@ def _transition_gradients(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     there, back = (offsets, members, position), (back_offsets, back_members, back_position)
     back_sums = _gather(grad, there, values, inner=left)  # (batch, M, heads, F)
-    scaled = back_sums if middle is None else middle.unsqueeze(-1) * back_sums
+    scaled = numba_backend.scale_rows(back_sums, middle)
     grad_x = numba_backend.gather(scaled, back, values, outer=right)
     n, m = x.shape[1], sums.shape[1]
     scalings = [x.new_ones(1, k, 1) if one is None else one for one, k in ((left, n), (middle, m), (right, n))]
@@ -175,6 +175,102 @@ def _fake_transition_gradients(grad: Tensor, *inputs: Tensor | None) -> tuple[Te
 
 transition_gradients = Operator("transition_gradients", _transition_gradients, _fake_transition_gradients)
 transition = Operator("transition", _transition, _fake_transition, _save_transition, _backward_transition)
+
+
+def _degrees(
+    values: Tensor,
+    weight: Tensor,
+    offsets: Tensor,
+    members: Tensor,
+    position: Tensor | None,
+    back_offsets: Tensor,
+    back_members: Tensor,
+    back_position: Tensor | None,
+) -> tuple[Tensor, Tensor]:
+    there, back = (offsets, members, position), (back_offsets, back_members, back_position)
+    return numba_backend.degrees(values, weight, there, back)
+
+
+def _fake_degrees(values: Tensor, weight: Tensor, offsets: Tensor, *by: Any) -> tuple[Tensor, Tensor]:
+    batch, _, heads = values.shape
+    back_offsets = by[2]
+    vertex = values.new_empty(batch, back_offsets.shape[0] - 1, heads)
+    return vertex, values.new_empty(batch, offsets.shape[0] - 1, heads)
+
+
+def _save_degrees(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
+    ctx.save_for_backward(*inputs)
+
+
+def _backward_degrees(ctx: Any, grad_vertex: Tensor, grad_hyperedge: Tensor) -> tuple[Tensor | None, ...]:
+    values, weight, *by = ctx.saved_tensors
+    if not torch.is_grad_enabled() and not ctx.needs_input_grad[1]:
+        grad: Tensor = degrees_gradient(grad_vertex, grad_hyperedge, weight, *by)
+        return grad, *[None] * 7
+    with torch.enable_grad():
+        own = [values.view_as(values), weight.view_as(weight)]
+        found = torch.autograd.grad(
+            composed.degrees(*own, *by),
+            [one for one, need in zip(own, ctx.needs_input_grad, strict=False) if need],
+            (grad_vertex, grad_hyperedge),
+            create_graph=True,
+        )
+    grads = iter(found)
+    return *[next(grads) if need else None for need in ctx.needs_input_grad[:2]], *[None] * 6
+
+
+def _degrees_gradient(
+    grad_vertex: Tensor,
+    grad_hyperedge: Tensor,
+    weight: Tensor,
+    offsets: Tensor,
+    members: Tensor,
+    position: Tensor | None,
+    back_offsets: Tensor,
+    back_members: Tensor,
+    back_position: Tensor | None,
+) -> Tensor:
+    back = (back_offsets, back_members, back_position)
+    return numba_backend.degrees_gradient(grad_vertex, grad_hyperedge, weight, back)
+
+
+def _fake_degrees_gradient(
+    grad_vertex: Tensor, grad_hyperedge: Tensor, weight: Tensor, offsets: Tensor, members: Tensor, *_: Any
+) -> Tensor:
+    return grad_vertex.new_empty(grad_vertex.shape[0], members.shape[0], grad_vertex.shape[2])
+
+
+degrees_gradient = Operator("degrees_gradient", _degrees_gradient, _fake_degrees_gradient)
+degrees = Operator("degrees", _degrees, _fake_degrees, _save_degrees, _backward_degrees)
+
+
+def _inverse(degree: Tensor, root: bool, least: float) -> Tensor:
+    return numba_backend.inverse(degree, root, least)
+
+
+def _fake_inverse(degree: Tensor, *_: Any) -> Tensor:
+    return torch.empty_like(degree, memory_format=torch.contiguous_format)
+
+
+def _save_inverse(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    _, ctx.root, _ = inputs
+    ctx.save_for_backward(output)
+
+
+def _backward_inverse(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+    (output,) = ctx.saved_tensors
+    if torch.is_grad_enabled():
+        slope = -0.5 * output**3 if ctx.root else -(output**2)
+        return grad * slope, None, None
+    return inverse_gradient(grad, output, ctx.root), None, None
+
+
+def _inverse_gradient(grad: Tensor, output: Tensor, root: bool) -> Tensor:
+    return numba_backend.inverse_gradient(grad, output, root)
+
+
+inverse_gradient = Operator("inverse_gradient", _inverse_gradient, _fake_inverse)
+inverse = Operator("inverse", _inverse, _fake_inverse, _save_inverse, _backward_inverse)
 
 
 def _attend(

@@ -116,6 +116,57 @@ def attend_gradient(
 
 
 @compiled
+def degrees_gradient(
+    grad_vertex: Array,
+    grad_hyperedge: Array,
+    weight: Array,
+    offsets: Array,
+    members: Array,
+    out: Array,
+    start: int,
+    stop: int,
+) -> None:
+    """Gradient of ``D_i = Σ_e W_e H_ie`` and ``B_e = Σ_i H_ie`` for ``H``, one vertex after the other."""
+    heads, size, number = out.shape[2], out.itemsize, out.dtype.type(0)
+    wide = heads - heads % 8
+    for trial in range(out.shape[0]):
+        ours = grad_vertex.ctypes.data + trial * grad_vertex.shape[1] * heads * size
+        theirs = grad_hyperedge.ctypes.data + trial * grad_hyperedge.shape[1] * heads * size
+        to = out.ctypes.data + trial * out.shape[1] * heads * size
+        for vertex in range(start, stop):
+            for place in range(np.intp(offsets[vertex]), np.intp(offsets[vertex + 1])):
+                hyperedge = np.intp(members[place])
+                factor = alike(weight[hyperedge])
+                for head in range(0, wide, 8):
+                    come = factor * lanes(ours, vertex * heads + head, number)
+                    put(to, place * heads + head, come + lanes(theirs, hyperedge * heads + head, number))
+                for head in range(wide, heads):
+                    come_one = weight[hyperedge] * grad_vertex[trial, vertex, head]
+                    out[trial, place, head] = come_one + grad_hyperedge[trial, hyperedge, head]
+
+
+@compiled
+def scale_rows(x: Array, factor: Array, out: Array, start: int, stop: int) -> None:
+    """Rows of ``x`` ``(trials, rows, width)`` times the factors of their heads, ``(trials or 1, rows, heads)``."""
+    heads, width, number = factor.shape[2], x.shape[2], x.dtype.type(0)
+    features = width // heads
+    for trial in range(x.shape[0]):
+        shift = trial * x.shape[1] * width * x.itemsize
+        rows, to = x.ctypes.data + shift, out.ctypes.data + shift
+        factors = factor[trial if factor.shape[0] > 1 else 0]
+        for n in range(start, stop):
+            for head in range(heads):
+                first = n * width + head * features
+                k, many = 0, alike(factors[n, head])
+                while k + 8 <= features:
+                    put(to, first + k, lanes(rows, first + k, number) * many)
+                    k += 8
+                while k < features:
+                    out[trial, n, head * features + k] = x[trial, n, head * features + k] * factors[n, head]
+                    k += 1
+
+
+@compiled
 def sum_values(
     values: Array, weight: Array, offsets: Array, members: Array, position: Array, out: Array, start: int, stop: int
 ) -> None:

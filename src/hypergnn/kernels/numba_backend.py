@@ -199,6 +199,50 @@ def sum_values(values: Tensor, weight: Tensor | None, by: Grouping) -> Tensor:
     return out
 
 
+def degrees(values: Tensor, weight: Tensor, there: Grouping, back: Grouping) -> tuple[Tensor, Tensor]:
+    """``Σ_e W_e H_ie`` of each vertex and ``Σ_i H_ie`` of each hyperedge, ``(batch, rows, heads)`` each."""
+    batch, _, n_heads = values.shape
+    factors = weight.unsqueeze(-1).expand(batch, -1, n_heads)
+    return sum_values(values, factors, back), sum_values(values, None, there)
+
+
+def degrees_gradient(grad_vertex: Tensor, grad_hyperedge: Tensor, weight: Tensor, back: Grouping) -> Tensor:
+    """Gradient of :func:`degrees` for the values, ``(batch, incidences, heads)``."""
+    offsets, members, _ = back
+    out = grad_vertex.new_empty(grad_vertex.shape[0], members.shape[0], grad_vertex.shape[2])
+    arrays = (_array(grad_vertex), _array(grad_hyperedge), _array(weight[0]), _ids(offsets), _ids(members), _array(out))
+    _by_group(heads.degrees_gradient, offsets, 2 * out.numel(), *arrays)
+    return out
+
+
+def scale_rows(x: Tensor, factor: Tensor | None) -> Tensor:
+    """``x`` ``(batch, n, heads, features)`` times ``factor`` ``(batch or 1, n, heads or 1)``."""
+    if factor is None:
+        return x
+    rows = _array(x).reshape(x.shape[0], x.shape[1], x.shape[2] * x.shape[3])
+    out = np.empty_like(rows)
+    _by_range(heads.scale_rows, rows.shape[1], rows.size, rows, _array(factor), out)
+    return torch.from_numpy(out).reshape(x.shape)
+
+
+def inverse(degree: Tensor, root: bool, least: float) -> Tensor:
+    """``1 / degree``, or its root; 0 where there is no more than the least degree."""
+    out = torch.empty_like(degree, memory_format=torch.contiguous_format)
+    given = _array(degree).reshape(-1)
+    _by_range(
+        elementwise.inverse, given.size, 4 * given.size, given, root, given.dtype.type(least), _array(out).reshape(-1)
+    )
+    return out
+
+
+def inverse_gradient(grad: Tensor, inverse: Tensor, root: bool) -> Tensor:
+    """Gradient of :func:`inverse` from its outcome."""
+    out = torch.empty_like(inverse)
+    arrays = [_array(one).reshape(-1) for one in (grad, inverse)]
+    _by_range(elementwise.inverse_gradient, out.numel(), 4 * out.numel(), *arrays, root, _array(out).reshape(-1))
+    return out
+
+
 def segment_softmax(logits: Tensor, offsets: Tensor, position: Tensor | None) -> Tensor:
     """Softmax within each group: ``(batch, incidences, heads)``."""
     out = torch.empty(logits.shape, dtype=logits.dtype)
