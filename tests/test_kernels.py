@@ -10,9 +10,12 @@ from hypergnn import Hypergraph, kernels
 from hypergnn.kernels import (
     Dropout,
     attend,
+    choice,
+    degrees,
     elu_dropout,
     fused,
     head_scores,
+    inverse,
     loops,
     matmul,
     numba_backend,
@@ -257,6 +260,54 @@ def test_any_number_of_threads_gives_the_same_bits(skewed, monkeypatch):
     torch.testing.assert_close(alone[0], double.float(), rtol=1e-4, atol=1e-4)
 
 
+def test_no_folder_to_keep_compiled_code_in_is_no_error(monkeypatch):
+    monkeypatch.setattr("numba.core.caching.CacheImpl._locator_classes", [])
+    assert loops.compiled(lambda x: x + 1)(1) == 2
+
+
+def test_compiled_code_is_kept_until_any_of_its_sources_changes():
+    assert loops.gather._cache._cache_file._source_stamp == loops._sources()
+    assert len(loops._sources()) == 64
+
+
+def test_the_backend_is_chosen_by_device_and_dtype(monkeypatch):
+    assert not choice.is_compiled("cuda", torch.float32)
+    assert not choice.is_compiled("cpu", torch.bfloat16)
+    monkeypatch.setattr(choice, "wanted", "auto")
+    assert choice.is_compiled("cpu", torch.float64)
+    monkeypatch.setattr(choice, "wanted", "fast")
+    with pytest.raises(ValueError, match="HYPERGNN_BACKEND must be one of auto, numba, torch; got 'fast'"):
+        choice.is_compiled("cpu", torch.float32)
+
+
+@pytest.mark.parametrize("values_need_grad", [True, False])
+def test_degrees_are_sums_over_both_sides(H, values_need_grad):
+    values, weight = random(2, H.n_incidences, 9).abs(), random(H.n_hyperedges).abs()
+    vertex, hyperedge = degrees(values, weight, H.hyperedges)
+    for head in range(9):
+        matrix = attended(H, values[1, :, head])
+        torch.testing.assert_close(vertex[1, :, head], matrix @ weight)
+        torch.testing.assert_close(hyperedge[1, :, head], matrix.sum(0))
+    if H.n_incidences and values_need_grad:
+        small = values[:, :, :2].clone().requires_grad_()
+        assert gradcheck(lambda values: degrees(values, weight, H.hyperedges), small)
+        assert gradgradcheck(lambda values: degrees(values, weight, H.hyperedges), small)
+    elif H.n_incidences:
+        own = random(2, H.n_hyperedges).abs().requires_grad_()
+        assert gradcheck(lambda weight: degrees(values[:, :, :2], weight, H.hyperedges), own)
+
+
+@pytest.mark.parametrize("root", [True, False])
+def test_the_inverse_of_no_degree_is_nothing(root):
+    degree = torch.tensor([[0.25, 4.0, 0.0, 1e-200]], dtype=torch.float64).requires_grad_()
+    inverted = inverse(degree, root=root, least=1e-100)
+    assert inverted.tolist() == ([[2.0, 0.5, 0.0, 0.0]] if root else [[4.0, 0.25, 0.0, 0.0]])
+    (grad,) = torch.autograd.grad(inverted.sum(), degree)
+    assert grad.tolist() == ([[-4.0, -1 / 16, 0.0, 0.0]] if root else [[-16.0, -1 / 16, 0.0, 0.0]])
+    some = torch.tensor([0.5, 2.0], dtype=torch.float64, requires_grad=True)
+    assert gradgradcheck(lambda degree: inverse(degree, root=root, least=1e-100), some)
+
+
 def test_large_groups_are_dealt_to_all_threads(skewed, monkeypatch):
     pieces = []
     monkeypatch.setattr(numba_backend, "_run", lambda jobs, _: pieces.append(len(jobs)) or [job() for job in jobs])
@@ -280,6 +331,8 @@ def test_torch_accepts_the_fused_operators():
     opcheck(fused.head_scores.traced, (x, random(2, 3, 2, 3).requires_grad_()))
     opcheck(fused.elu_dropout.traced, (x, random(2, 3).requires_grad_(), 0.4, KEYS))
     opcheck(fused.elu_dropout.traced, (x, None, 0.0, None))
+    opcheck(fused.degrees.traced, (values, random(1, H.n_hyperedges), *by))
+    opcheck(fused.inverse.traced, (values, True, 0.1))
     shared = values.detach()[:1, :, :1].clone().requires_grad_()
     opcheck(fused.dropped_sum.traced, (x[:, :, :1].detach().requires_grad_(), shared, KEYS, 0.4, *by))
 

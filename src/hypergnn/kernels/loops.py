@@ -8,7 +8,10 @@ by piece, and so gives the same bits however its pieces were dealt to threads.
 
 from __future__ import annotations
 
+import functools
+import hashlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numba
@@ -51,8 +54,19 @@ def compiled(function: Kernel) -> Kernel:
 
 def _compile(function: Kernel, *, cache: bool) -> Kernel:
     fastmath = {"contract", "reassoc", "nsz"}
-    kernel: Kernel = numba.njit(cache=cache, nogil=True, error_model="numpy", fastmath=fastmath)(function)
-    return kernel
+    kernel: Any = numba.njit(cache=cache, nogil=True, error_model="numpy", fastmath=fastmath)(function)
+    if cache:  # numba would look at the kernel's own file only, though what it inlines stands in others
+        kernel._cache._cache_file._source_stamp = _sources()
+    return kernel  # type: ignore[no-any-return]
+
+
+@functools.cache
+def _sources() -> str:
+    """A digest of all that is compiled."""
+    digest = hashlib.sha256()
+    for name in ("lanes", "loops", "heads", "elementwise"):
+        digest.update(Path(__file__).with_name(f"{name}.py").read_bytes())
+    return digest.hexdigest()
 
 
 inlined = numba.njit(inline="always")

@@ -24,6 +24,7 @@ NARROW = 16
 """Columns or rows up to which a projection is multiplied here; larger products are torch's."""
 _NO_INDEX = np.empty(0, dtype=np.int32)
 _NO_KEYS = np.empty((0, 2), dtype=np.uint32)
+_DTYPES = {torch.float32: np.float32, torch.float64: np.float64}
 _ONE = {kind: np.ones((1, 1, 8), kind) for kind in "fd"}
 _NOTHING = {kind: np.empty((0, 0, 0), kind) for kind in "fd"}
 
@@ -174,7 +175,7 @@ def _in_pieces(
 def incidence_dot(rows: Tensor, columns: Tensor, offsets: Tensor, members: Tensor, position: Tensor | None) -> Tensor:
     """Inner product of both ends of each incidence: ``(batch, incidences, heads)``."""
     n_heads = rows.shape[2]
-    out = rows.new_empty(rows.shape[0], members.shape[0], n_heads)
+    out = _new(rows, rows.shape[0], members.shape[0], n_heads)
     ends = (_array(rows.flatten(2)), _array(columns.flatten(2)))
     grouping = (_ids(offsets), _ids(members), _index(position))
     _by_group(loops.incidence_dots, offsets, out.numel() * rows.shape[3], *ends, *grouping, n_heads, _array(out))
@@ -183,7 +184,7 @@ def incidence_dot(rows: Tensor, columns: Tensor, offsets: Tensor, members: Tenso
 
 def row_dots(x: Tensor, y: Tensor) -> Tensor:
     """Inner products of the rows of ``(batch, n, heads, features)`` and the same: ``(batch, n, heads)``."""
-    out = x.new_empty(x.shape[:3])
+    out = _new(x, *x.shape[:3])
     arrays = (_array(x.flatten(2)), _array(y.flatten(2)), x.shape[2], _array(out))
     _by_range(loops.row_dots, x.shape[1], x.numel(), *arrays)
     return out
@@ -192,7 +193,7 @@ def row_dots(x: Tensor, y: Tensor) -> Tensor:
 def sum_values(values: Tensor, weight: Tensor | None, by: Grouping) -> Tensor:
     """``Σ weight_m values_p`` of each group, ``(batch, groups, heads)``; weight ``(batch, members, heads)``."""
     offsets, members, position = by
-    out = values.new_empty(values.shape[0], offsets.shape[0] - 1, values.shape[2])
+    out = _new(values, values.shape[0], offsets.shape[0] - 1, values.shape[2])
     factors = np.empty((0, 0, 0), _array(values).dtype) if weight is None else _array(weight)
     grouping = (_ids(offsets), _ids(members), _index(position))
     _by_group(heads.sum_values, offsets, values.numel(), _array(values), factors, *grouping, _array(out))
@@ -209,7 +210,7 @@ def degrees(values: Tensor, weight: Tensor, there: Grouping, back: Grouping) -> 
 def degrees_gradient(grad_vertex: Tensor, grad_hyperedge: Tensor, weight: Tensor, back: Grouping) -> Tensor:
     """Gradient of :func:`degrees` for the values, ``(batch, incidences, heads)``."""
     offsets, members, _ = back
-    out = grad_vertex.new_empty(grad_vertex.shape[0], members.shape[0], grad_vertex.shape[2])
+    out = _new(grad_vertex, grad_vertex.shape[0], members.shape[0], grad_vertex.shape[2])
     arrays = (_array(grad_vertex), _array(grad_hyperedge), _array(weight[0]), _ids(offsets), _ids(members), _array(out))
     _by_group(heads.degrees_gradient, offsets, 2 * out.numel(), *arrays)
     return out
@@ -227,7 +228,7 @@ def scale_rows(x: Tensor, factor: Tensor | None) -> Tensor:
 
 def inverse(degree: Tensor, root: bool, least: float) -> Tensor:
     """``1 / degree``, or its root; 0 where there is no more than the least degree."""
-    out = torch.empty_like(degree, memory_format=torch.contiguous_format)
+    out = _new(degree, *degree.shape)
     given = _array(degree).reshape(-1)
     _by_range(
         elementwise.inverse, given.size, 4 * given.size, given, root, given.dtype.type(least), _array(out).reshape(-1)
@@ -237,7 +238,7 @@ def inverse(degree: Tensor, root: bool, least: float) -> Tensor:
 
 def inverse_gradient(grad: Tensor, inverse: Tensor, root: bool) -> Tensor:
     """Gradient of :func:`inverse` from its outcome."""
-    out = torch.empty_like(inverse)
+    out = _new(inverse, *inverse.shape)
     arrays = [_array(one).reshape(-1) for one in (grad, inverse)]
     _by_range(elementwise.inverse_gradient, out.numel(), 4 * out.numel(), *arrays, root, _array(out).reshape(-1))
     return out
@@ -245,7 +246,7 @@ def inverse_gradient(grad: Tensor, inverse: Tensor, root: bool) -> Tensor:
 
 def segment_softmax(logits: Tensor, offsets: Tensor, position: Tensor | None) -> Tensor:
     """Softmax within each group: ``(batch, incidences, heads)``."""
-    out = torch.empty(logits.shape, dtype=logits.dtype)
+    out = _new(logits, *logits.shape)
     arrays = (_array(logits), _ids(offsets), _index(position), _array(out))
     _by_group(elementwise.softmax, offsets, 8 * out.numel(), *arrays)
     return out
@@ -253,7 +254,7 @@ def segment_softmax(logits: Tensor, offsets: Tensor, position: Tensor | None) ->
 
 def segment_total(values: Tensor, offsets: Tensor, position: Tensor | None) -> Tensor:
     """For each incidence the sum of ``values`` over its group: ``(batch, incidences, heads)``."""
-    out = torch.empty(values.shape, dtype=values.dtype)
+    out = _new(values, *values.shape)
     _by_group(elementwise.totals, offsets, out.numel(), _array(values), _ids(offsets), _index(position), _array(out))
     return out
 
@@ -272,7 +273,7 @@ def transition_gradients(
     batch, _, n_heads, _ = x.shape
     wide = [_array(one.flatten(2)) for one in (grad, x, sums, back)]
     given = np.empty((0, 0, 0), wide[0].dtype) if values is None else _array(values)
-    out = [x.new_empty(batch, n, n_heads) for n in (0 if values is None else members.shape[0], x.shape[1], x.shape[1])]
+    out = [_new(x, batch, n, n_heads) for n in (0 if values is None else members.shape[0], x.shape[1], x.shape[1])]
     factors = [_array(one.expand(-1, -1, n_heads)) for one in scalings]
     arrays = (*wide, given, *factors, _ids(offsets), _ids(members), n_heads, *map(_array, out))
     _by_group(loops.transition_gradients, offsets, 2 * members.shape[0] * batch * n_heads * x.shape[3], *arrays)
@@ -282,7 +283,7 @@ def transition_gradients(
 def attend(ours: Tensor, theirs: Tensor, slope: float, by: Grouping) -> Tensor:
     """Softmax per group of LeakyReLU of the sum of both ends' scores: ``(batch, incidences, heads)``."""
     offsets, members, position = by
-    out = ours.new_empty(ours.shape[0], members.shape[0], ours.shape[2])
+    out = _new(ours, ours.shape[0], members.shape[0], ours.shape[2])
     scores = (_array(ours), _array(theirs), _array(ours).dtype.type(slope))
     grouping = (_ids(offsets), _ids(members), _index(position))
     _by_group(heads.attend, offsets, 8 * out.numel(), *scores, *grouping, _array(out))
@@ -294,7 +295,7 @@ def attend_gradients(
 ) -> tuple[Tensor, Tensor]:
     """Gradients of :func:`attend` for the scores of groups and members."""
     offsets, members, position = by
-    change, own = torch.empty_like(softmax), torch.empty_like(ours, memory_format=torch.contiguous_format)
+    change, own = _new(softmax, *softmax.shape), _new(ours, *ours.shape)
     scores = (_array(ours), _array(theirs), _array(ours).dtype.type(slope))
     grouping = (_ids(offsets), _ids(members), _index(position))
     arrays = (_array(grad), _array(softmax), *scores, *grouping, _array(change), _array(own))
@@ -304,7 +305,7 @@ def attend_gradients(
 
 def head_scores(x: Tensor, vectors: Tensor) -> Tensor:
     """Inner products per head: ``(batch, k, n, heads)`` from ``(batch, n, heads, F)`` and ``(batch, k, heads, F)``."""
-    out = x.new_empty(x.shape[0], vectors.shape[1], *x.shape[1:3])
+    out = _new(x, x.shape[0], vectors.shape[1], *x.shape[1:3])
     arrays = (_array(x.flatten(2)), _array(vectors.flatten(2)), x.shape[3], _array(out))
     _by_range(elementwise.head_scores, x.shape[1], out.numel() * x.shape[3], *arrays)
     return out
@@ -312,7 +313,7 @@ def head_scores(x: Tensor, vectors: Tensor) -> Tensor:
 
 def head_scores_gradients(grad: Tensor, x: Tensor, vectors: Tensor) -> tuple[Tensor, Tensor]:
     """Gradients of :func:`head_scores` for both."""
-    grad_x = torch.empty_like(x, memory_format=torch.contiguous_format)
+    grad_x = _new(x, *x.shape)
     blocks = -(-x.shape[1] // elementwise.BLOCK)
     parts = np.empty((x.shape[0], blocks, vectors.shape[1], x.shape[2] * x.shape[3]), _array(x).dtype)
     arrays = (_array(grad), _array(x.flatten(2)), _array(vectors.flatten(2)), x.shape[3], _array(grad_x.flatten(2)))
@@ -322,13 +323,13 @@ def head_scores_gradients(grad: Tensor, x: Tensor, vectors: Tensor) -> tuple[Ten
 
 def matmul(x: Tensor, projection: Tensor) -> Tensor:
     """``(batch or 1, rows, F)`` times ``(batch, F, F')``, one trial at a time: no trial depends on its neighbours."""
-    out = x.new_empty(projection.shape[0], x.shape[1], projection.shape[2])
+    out = _new(x, projection.shape[0], x.shape[1], projection.shape[2])
     if projection.shape[1] <= NARROW:
         arrays = (_array(x), _array(projection), _array(out))
         _by_range(loops.thin_product, x.shape[1], out.numel() * x.shape[2], *arrays)
         return out
     if projection.shape[2] > NARROW:
-        return torch_backend.matmul(x, projection)
+        return torch_backend.matmul(x, projection, out)
     arrays = (_array(x), _array(projection.transpose(1, 2)), _array(out))
     _by_range(elementwise.narrow_product, x.shape[1], out.numel() * x.shape[2], *arrays)
     return out
@@ -386,6 +387,11 @@ def adam_step(
     kind = arrays[0].dtype.type
     numbers = (kind(rate / (1 - 0.9**step)), kind(decay), kind(1 / (1 - 0.999**step)))
     _by_range(elementwise.adam_step, arrays[0].shape[1], 4 * parameter.numel(), *arrays, *numbers)
+
+
+def _new(like: Tensor, *shape: int) -> Tensor:
+    """An empty tensor. NumPy asks for large pages of memory, which are ready several times sooner than torch's."""
+    return torch.from_numpy(np.empty(shape, _DTYPES[like.dtype]))
 
 
 def _array(tensor: Tensor) -> Array:

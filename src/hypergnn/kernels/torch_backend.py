@@ -62,9 +62,9 @@ def segment_total(values: Tensor, offsets: Tensor, position: Tensor | None) -> T
     return _ungroup(_sum_per_group(grouped, offsets, _group_of(offsets)), position)
 
 
-def matmul(x: Tensor, projection: Tensor) -> Tensor:
+def matmul(x: Tensor, projection: Tensor, out: Tensor | None = None) -> Tensor:
     """``(batch or 1, rows, F)`` times ``(batch, F, F')``, one trial at a time: no trial depends on its neighbours."""
-    out = x.new_empty(projection.shape[0], x.shape[1], projection.shape[2])
+    out = x.new_empty(projection.shape[0], x.shape[1], projection.shape[2]) if out is None else out
     for trial in range(projection.shape[0]):
         torch.mm(x[trial if x.shape[0] > 1 else 0], projection[trial], out=out[trial])
     return out
