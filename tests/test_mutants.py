@@ -243,8 +243,8 @@ MUTANTS = {
     ),
     "dropout taken into the degrees": (
         "functional/convolution.py",
-        "left, middle, right = _scalings(H, normalization, weight, incidence)",
-        "left, middle, right = _scalings(H, normalization, weight, incidence if dropped is None else dropped)",
+        "left, middle, right = _scalings(H, normalization, x.dtype, weight, incidence)",
+        "left, middle, right = _scalings(H, normalization, x.dtype, weight, incidence if dropped is None else dropped)",
     ),
     "compiled: permutation of values forgotten": (
         "kernels/numba_backend.py",

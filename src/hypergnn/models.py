@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal, NamedTuple, cast
 
@@ -141,19 +141,49 @@ class Network(nn.Module):
         for layer in self.layers:
             cast(Layer, layer).reset_parameters(generator)
 
-    def forward(self, x: Features, graph: Graph | None = None, hypergraph: Hypergraph | None = None) -> Tensor:
-        """Scores of the classes, ``(..., N, n_classes)``; structures that the kind does not take may be omitted."""
+    def propagate(self, x: Features, **structures: Graph | Hypergraph) -> Tensor | None:
+        """``T X`` of the first layer, where it pays to know it: dense features, and nothing learned of ``T``."""
+        kind = KINDS[self.config.model]
+        if kind.has_attention or not kind.structures or isinstance(x, SparseFeatures) or x.layout != torch.strided:
+            return None
+        first = cast(Any, self.layers[0])
+        with torch.no_grad():
+            return cast(Tensor, first.propagate(x, *[structures[name] for name in kind.structures]))
+
+    def forward(
+        self,
+        x: Features,
+        graph: Graph | None = None,
+        hypergraph: Hypergraph | None = None,
+        *,
+        propagated: Tensor | None = None,
+        last: Mapping[str, Graph | Hypergraph] | None = None,
+    ) -> Tensor:
+        """Scores of the classes, ``(..., N, n_classes)``; structures that the kind does not take may be omitted.
+
+        Args:
+            x: Features.
+            graph: The graph.
+            hypergraph: The hypergraph.
+            propagated: What :meth:`propagate` gives for ``x``, if that is known; of no use while features are dropped.
+            last: Other structures for the last layer: those :meth:`~hypergnn.Hypergraph.around` the vertices whose
+                scores are wanted.
+        """
+        wanted = KINDS[self.config.model].structures
         given = {"graph": graph, "hypergraph": hypergraph}
-        structures = [given[name] for name in KINDS[self.config.model].structures]
-        if None in structures:
-            missing = KINDS[self.config.model].structures[structures.index(None)]
-            raise ValueError(f"a {missing} must be given to the model {self.config.model!r}; got none.")
+        for name in wanted:
+            if given[name] is None:
+                raise ValueError(f"a {name} must be given to the model {self.config.model!r}; got none.")
+        if len(self.layers) == 1 or (self.training and self.config.dropout > 0):
+            propagated = None
         x = self._drop(x)
-        for layer in self.layers:
-            is_last = layer is self.layers[-1]
-            rate = self.config.dropout if self.training and not is_last else 0.0
-            x = activate(layer(x, *structures, add_bias=False), cast(Layer, layer).bias, rate)
-        return cast(Tensor, x)
+        for layer in self.layers[:-1]:
+            known = {} if propagated is None else {"propagated": propagated}
+            out = layer(x, *[given[name] for name in wanted], add_bias=False, **known)
+            x = activate(out, cast(Layer, layer).bias, self.config.dropout if self.training else 0.0)
+            propagated = None
+        final = [(last or given)[name] for name in wanted]
+        return activate(self.layers[-1](x, *final, add_bias=False), cast(Layer, self.layers[-1]).bias, 0.0)
 
     def _drop(self, x: Features) -> Features:
         if not self.training:

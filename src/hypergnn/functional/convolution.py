@@ -103,24 +103,28 @@ def apply_transition(
     """``T X`` for features ``(..., N, F)``, or ``(..., N, heads, F)`` with an attended incidence."""
     if incidence is None and weight is None:
         key = ("scalings", normalization, x.dtype)
-        left, middle, right = H.derived(key, lambda: _scalings(H, normalization, H.weight.to(x.dtype), None))
+        left, middle, right = H.derived(key, lambda: _scalings(H, normalization, x.dtype))
     else:
-        weight = H.weight.to(x.dtype) if weight is None else weight
-        left, middle, right = _scalings(H, normalization, weight, incidence)
+        left, middle, right = _scalings(H, normalization, x.dtype, weight, incidence)
     values = incidence if dropped is None else dropped
     return transition(x, H.hyperedges, values, left=left, middle=middle, right=right)
 
 
 def _scalings(
-    H: Hypergraph, normalization: Normalization, weight: Tensor, incidence: Tensor | None
+    H: Hypergraph,
+    normalization: Normalization,
+    dtype: torch.dtype,
+    given_weight: Tensor | None = None,
+    incidence: Tensor | None = None,
 ) -> tuple[Tensor | None, Tensor, Tensor | None]:
     """What scales vertices, hyperedges and vertices again in ``T``, ``(..., rows, heads or 1)`` each."""
+    weight = H.weight.to(dtype) if given_weight is None else given_weight
     if normalization == "none":
         return None, weight.unsqueeze(-1), None  # W
     if incidence is not None and H.n_hyperedges > 0:  # no factor of W changes T; this one keeps D from vanishing
         weight = weight / weight.detach().amax(-1, keepdim=True)
     if incidence is None:
-        degree = vertex_degree(H, weight=weight).unsqueeze(-1)  # D  (..., N, 1)
+        degree = vertex_degree(H, weight=given_weight).to(dtype).unsqueeze(-1)  # D  (..., N, 1)
         size = hyperedge_degree(H).to(weight.dtype).unsqueeze(-1)  # B  (M, 1)
     else:
         degree, size = degrees(incidence, weight, H.hyperedges)  # D, B  (..., N or M, heads)

@@ -75,14 +75,21 @@ class HypergraphConv(Layer):
         score = functional.hyperedge_features(project(x, self.weight_score), H).squeeze(-1)  # u_e·θ  (..., M)
         return H.weight.to(score.dtype) * (5 * (score / 5).tanh()).exp()
 
-    def forward(self, x: Features, H: Hypergraph, *, add_bias: bool = True) -> Tensor:
-        """Convolve ``x`` over ``H``."""
+    def propagate(self, x: Features, H: Hypergraph) -> Tensor:
+        """``T X``."""
+        return functional.hypergraph_conv(x, H, normalization=self.normalization, weight=self.hyperedge_weight(x, H))
+
+    def forward(self, x: Features, H: Hypergraph, *, add_bias: bool = True, propagated: Tensor | None = None) -> Tensor:
+        """Convolve ``x`` over ``H``; only project where ``propagated``, which is ``T X``, is known."""
         check_hypergraph(H)
         self._check(x, H.n_vertices, H.device)
-        weight = self.hyperedge_weight(x, H)
-        out = functional.hypergraph_conv(
-            x, H, normalization=self.normalization, projection=self.projection, weight=weight
-        )
+        if propagated is not None:
+            out = project(propagated, self.projection)
+        else:
+            weight = self.hyperedge_weight(x, H)
+            out = functional.hypergraph_conv(
+                x, H, normalization=self.normalization, projection=self.projection, weight=weight
+            )
         return self._finish(self._by_head(out), x, add_bias)
 
     def extra_repr(self) -> str:
@@ -119,11 +126,18 @@ class GraphConv(Layer):
         self.normalization = normalization
         self.reset_parameters()
 
-    def forward(self, x: Features, graph: Graph, *, add_bias: bool = True) -> Tensor:
-        """Convolve ``x`` over ``graph``."""
+    def propagate(self, x: Features, graph: Graph) -> Tensor:
+        """``T X``."""
+        return functional.graph_conv(x, graph, normalization=self.normalization)
+
+    def forward(self, x: Features, graph: Graph, *, add_bias: bool = True, propagated: Tensor | None = None) -> Tensor:
+        """Convolve ``x`` over ``graph``; only project where ``propagated``, which is ``T X``, is known."""
         check_graph(graph)
         self._check(x, graph.n_vertices, graph.device)
-        out = functional.graph_conv(x, graph, normalization=self.normalization, projection=self.projection)
+        if propagated is not None:
+            out = project(propagated, self.projection)
+        else:
+            out = functional.graph_conv(x, graph, normalization=self.normalization, projection=self.projection)
         return self._finish(self._by_head(out), x, add_bias)
 
     def extra_repr(self) -> str:
@@ -159,11 +173,20 @@ class MeanConv(Layer):
         self.normalization = normalization
         self.reset_parameters()
 
-    def forward(self, x: Features, graph: Graph, H: Hypergraph, *, add_bias: bool = True) -> Tensor:
-        """Convolve ``x`` over ``graph`` and ``H`` at once."""
+    def propagate(self, x: Features, graph: Graph, H: Hypergraph) -> Tensor:
+        """``T X``."""
+        return functional.mean_conv(x, graph, H, normalization=self.normalization)
+
+    def forward(
+        self, x: Features, graph: Graph, H: Hypergraph, *, add_bias: bool = True, propagated: Tensor | None = None
+    ) -> Tensor:
+        """Convolve ``x`` over ``graph`` and ``H`` at once; only project where ``propagated``, ``T X``, is known."""
         check_graph(graph)
         self._check(x, graph.n_vertices, graph.device)
-        out = functional.mean_conv(x, graph, H, normalization=self.normalization, projection=self.projection)
+        if propagated is not None:
+            out = project(propagated, self.projection)
+        else:
+            out = functional.mean_conv(x, graph, H, normalization=self.normalization, projection=self.projection)
         return self._finish(self._by_head(out), x, add_bias)
 
     def extra_repr(self) -> str:

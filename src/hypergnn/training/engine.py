@@ -7,7 +7,7 @@ by trial, dropout is drawn from counters, and the optimiser works entry by entry
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -19,7 +19,7 @@ from hypergnn.features import SparseFeatures
 from hypergnn.functional.projection import Features
 from hypergnn.graph import Graph
 from hypergnn.hypergraph import Hypergraph
-from hypergnn.models import Config, Network
+from hypergnn.models import KINDS, Config, Network
 from hypergnn.randomness import seeded
 from hypergnn.training.adam import Adam
 
@@ -55,6 +55,10 @@ class Task:
             n_features=data.n_features,
             n_classes=data.n_classes,
         )
+
+    def around(self, vertices: Tensor) -> dict[str, Graph | Hypergraph]:
+        """The structures as far as a last layer without attention needs them for the scores of some vertices."""
+        return {name: one.around(vertices) for name, one in self.structures.items()}
 
 
 @dataclass(frozen=True)
@@ -101,11 +105,13 @@ def train(
         on_epoch: Called after each epoch with its number and the number of trials still in training.
     """
     network = Network(config, task.n_features, task.n_classes).to(task.y.device)
+    propagated = network.propagate(task.x, **task.structures)
+    nearby = None if KINDS[config.model].has_attention else task.around(task.val)
     state = _start(network, config, seeds)
     for epoch in range(config.max_epochs):
         start = time.perf_counter()
-        train_loss = _step(network, task, state, epoch)
-        val_loss = _losses(_scores(network, task), task.y, task.val)
+        train_loss = _step(network, task, state, epoch, propagated)
+        val_loss = _losses(_scores(network, task, propagated, nearby), task.y, task.val)
         _keep_best(state, val_loss, epoch)
         for curve, ours, theirs in zip(state.curves, train_loss.tolist(), val_loss.tolist(), strict=True):
             curve["train_loss"].append(ours)
@@ -144,12 +150,12 @@ def _start(network: Network, config: Config, seeds: Sequence[int]) -> _State:
     )
 
 
-def _step(network: Network, task: Task, state: _State, epoch: int) -> Tensor:
+def _step(network: Network, task: Task, state: _State, epoch: int, propagated: Tensor | None) -> Tensor:
     """One epoch of training; the loss of each trial, ``(trials,)``."""
     network.train()
     x = task.x if isinstance(task.x, SparseFeatures) else task.x.expand(len(state.seeds), *task.x.shape)
     with seeded(state.seeds, epoch):
-        scores = network(x, **task.structures)
+        scores = network(x, **task.structures, propagated=propagated)
     losses = _losses(scores, task.y, task.train)
     losses.sum().backward()
     state.optimizer.step()
@@ -163,11 +169,13 @@ def _use(network: Network, parameters: Parameters) -> None:
         setattr(network.get_submodule(layer), own, parameter)
 
 
-def _scores(network: Network, task: Task) -> Tensor:
-    """Scores without dropout, ``(trials, N, n_classes)``."""
+def _scores(
+    network: Network, task: Task, propagated: Tensor | None = None, last: Mapping[str, Graph | Hypergraph] | None = None
+) -> Tensor:
+    """Scores without dropout, ``(trials, N, n_classes)``; only those near ``last`` if that is given."""
     network.eval()
     with torch.no_grad():
-        scores: Tensor = network(task.x, **task.structures)
+        scores: Tensor = network(task.x, **task.structures, propagated=propagated, last=last)
     return scores
 
 
