@@ -181,6 +181,30 @@ def test_scores_of_heads_are_inner_products_with_exact_gradients(heads, features
         assert gradgradcheck(head_scores, (x, one, other))
 
 
+@pytest.mark.parametrize("features", [1, 8, 11])
+def test_gradients_of_many_heads_are_those_of_few(monkeypatch, features):
+    """Eight heads go another way through the compiled loops than the ninth."""
+    H = hypergraph("more vertices than hyperedges")
+    x, values = random(2, H.n_vertices, 9, features), random(2, H.n_incidences, 9, seed=1).abs()
+    left, middle = random(2, H.n_vertices, 9, seed=2), random(1, H.n_hyperedges, 9, seed=3)
+    vectors, weight = random(2, 9, features, seed=4), random(H.n_hyperedges, seed=5).abs()
+
+    def gradients():
+        given = [one.clone().requires_grad_() for one in (x, values, left, middle, vectors)]
+        x_, values_, left_, middle_, vectors_ = given
+        out = transition(x_, H.hyperedges, values_, left=left_, middle=middle_)
+        (score,) = head_scores(x_, vectors_)
+        parts = [out, *degrees(values_, weight, H.hyperedges)]
+        parts += [attend(score, middle_.expand(2, -1, -1), H.vertices, 0.2)]
+        parts += [attend(middle_.expand(2, -1, -1), score, H.hyperedges, 0.2)]
+        return torch.autograd.grad(sum((one * random(*one.shape, seed=6)).sum() for one in parts), given)
+
+    found = gradients()
+    monkeypatch.setattr(choice, "wanted", "torch")
+    for one, other in zip(found, gradients(), strict=True):
+        torch.testing.assert_close(one, other)
+
+
 @pytest.mark.parametrize("dropout", [None, Dropout(0.4, KEYS)])
 def test_elu_with_dropout_and_its_gradients(dropout):
     x, bias = (3 * random(2, 8, 5)).requires_grad_(), random(2, 5).requires_grad_()
@@ -256,6 +280,7 @@ def test_any_number_of_threads_gives_the_same_bits(skewed, monkeypatch):
         torch.set_num_threads(before)
     if kernels._steps(x) is fused:
         assert all(torch.equal(one, other) for one, other in zip(alone, together, strict=True))
+    monkeypatch.setattr(choice, "wanted", "torch")
     double = transition(x.double(), skewed.hyperedges, values.double(), left=left.double(), middle=middle.double())
     torch.testing.assert_close(alone[0], double.float(), rtol=1e-4, atol=1e-4)
 
