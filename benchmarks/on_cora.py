@@ -91,7 +91,8 @@ def peer_forward(peer: Peer, data: Dataset) -> Work:
 def _train(settings: Settings, say: Say, trials: int, model: str, peers: list[Peer]) -> dict[str, Any]:
     data, least = _cora(), settings.least_epochs
     attention = model == "hyper-attention"
-    ours = Contestant("ours", our_training(data, model, trials), trials, least, threads=settings.threads)
+    # Five times as many: preparing and judging count, and a trial of the paper has hundreds of epochs.
+    ours = Contestant("ours", our_training(data, model, trials), trials, 5 * least, threads=settings.threads)
     others = [
         Contestant(peer.name, peer_training(peer, data, attention=attention), least=least, threads=None)
         for peer in peers
