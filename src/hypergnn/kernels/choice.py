@@ -64,12 +64,15 @@ def backend_for(x: Tensor) -> Backend:
     return cast(Backend, numba_backend)
 
 
-@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
 def is_compiled(device: str, dtype: torch.dtype) -> bool:
     """Whether the compiled backend computes for such tensors."""
     if device != "cpu" or dtype not in (torch.float32, torch.float64):
         return False
     return _compiled(wanted) is not None
+
+
+# What torch.compiler.assume_constant_result does, without loading the compiler: it takes longer than all the rest.
+is_compiled._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 @cache
