@@ -269,7 +269,7 @@ COMPILED_MUTANTS = {
         "test_any_number_of_threads",
     ),
     "dropout drawn by place, not by incidence": (
-        "kernels/loops.py",
+        "kernels/sums.py",
         "kept[k] = random_bits(position[begin + k], first, second) >= threshold",
         "kept[k] = random_bits(begin + k, first, second) >= threshold",
         "test_dropout_within_a_sum",

@@ -8,7 +8,8 @@ import numba
 import numpy as np
 from numba import types
 
-from hypergnn.kernels.loops import Array, compiled, dot, dots, inlined, random_bits
+from hypergnn.kernels.dots import dot, dots
+from hypergnn.kernels.loops import Array, compiled, inlined, random_bits
 
 BLOCK = 512
 """Rows whose outer products are summed at a time."""

@@ -67,6 +67,11 @@ def repeat(builder: Any, value: Any, width: int = WIDTH) -> Any:
     return builder.shuffle_vector(first, empty, ir.Constant(ir.VectorType(HALF, width), [0] * width))
 
 
+def plus(builder: Any, index: Any, by: int) -> Any:
+    """An index some places further."""
+    return builder.add(index, ir.Constant(WORD, by))
+
+
 def constant(number: Any, value: float, width: int = WIDTH) -> Any:
     """The same constant in all lanes."""
     return ir.Constant(ir.VectorType(number, width), [value] * width)

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hypergnn.kernels import elementwise, heads, loops, torch_backend
+from hypergnn.kernels import dots, elementwise, heads, sums, torch_backend
 from hypergnn.kernels.loops import Array
 
 WORTH_A_THREAD = 1 << 23
@@ -62,7 +62,7 @@ def gather(
     last = _outer(outer, rows.dtype)
 
     def sum_range(ends: Array, scale: bool, out: Array, start: int, stop: int) -> Any:
-        return loops.gather(
+        return sums.gather(
             rows, *entries, ends, ids, *(last if scale else _outer(None, rows.dtype)), out, n_heads, start, stop
         )
 
@@ -85,15 +85,15 @@ def transition(
     if _threads(there[1].shape[0] * batch * n_heads * features) > 1:
         return gather(gather(x, there, values, inner=right, outer=middle), back, values, outer=left)
     rows = _array(x).reshape(batch, n_rows, n_heads * features)
-    sums = np.empty((batch, n_groups, n_heads * features), rows.dtype)
+    between = np.empty((batch, n_groups, n_heads * features), rows.dtype)
     out = np.empty((batch, n_back, n_heads * features), rows.dtype)
-    giants = loops.two_gathers(
+    giants = sums.two_gathers(
         rows,
         *_entries(there, values, right, n_heads, rows.dtype),
         _ids(there[0]),
         _ids(there[1]),
         *_outer(middle, rows.dtype),
-        sums,
+        between,
         *_entries(back, values, None, n_heads, rows.dtype),
         _ids(back[0]),
         _ids(back[1]),
@@ -130,7 +130,7 @@ def dropped_sum(x: Tensor, by: Grouping, values: Tensor, rate: float, keys: Tens
     given, ids = (_array(values).reshape(-1), _index(position), *_dropout(keys, rate, rows.dtype)), _ids(members)
 
     def sum_range(ends: Array, scale: bool, out: Array, start: int, stop: int) -> Any:
-        return loops.gather_dropped(rows, *given, ends, ids, out, start, stop)
+        return sums.gather_dropped(rows, *given, ends, ids, out, start, stop)
 
     out = _in_pieces(sum_range, _ids(offsets), batch, features, rows.dtype, None)
     return torch.from_numpy(out).reshape(batch, out.shape[1], 1, features)
@@ -154,8 +154,8 @@ def _in_pieces(
     if n_giants == 0:
         return out
     jobs, pieces = [], {}
-    for giant in np.flatnonzero(np.diff(ends) > loops.PIECE).tolist():
-        cuts = np.append(np.arange(ends[giant], ends[giant + 1], loops.PIECE), ends[giant + 1]).astype(ends.dtype)
+    for giant in np.flatnonzero(np.diff(ends) > sums.PIECE).tolist():
+        cuts = np.append(np.arange(ends[giant], ends[giant + 1], sums.PIECE), ends[giant + 1]).astype(ends.dtype)
         pieces[giant] = part = np.empty((batch, cuts.size - 1, width), dtype)
         step = -(-part.shape[1] // (4 * threads))
         starts = range(0, part.shape[1], step)
@@ -178,7 +178,7 @@ def incidence_dot(rows: Tensor, columns: Tensor, offsets: Tensor, members: Tenso
     out = _new(rows, rows.shape[0], members.shape[0], n_heads)
     ends = (_array(rows.flatten(2)), _array(columns.flatten(2)))
     grouping = (_ids(offsets), _ids(members), _index(position))
-    _by_group(loops.incidence_dots, offsets, out.numel() * rows.shape[3], *ends, *grouping, n_heads, _array(out))
+    _by_group(dots.incidence_dots, offsets, out.numel() * rows.shape[3], *ends, *grouping, n_heads, _array(out))
     return out
 
 
@@ -186,7 +186,7 @@ def row_dots(x: Tensor, y: Tensor) -> Tensor:
     """Inner products of the rows of ``(batch, n, heads, features)`` and the same: ``(batch, n, heads)``."""
     out = _new(x, *x.shape[:3])
     arrays = (_array(x.flatten(2)), _array(y.flatten(2)), x.shape[2], _array(out))
-    _by_range(loops.row_dots, x.shape[1], x.numel(), *arrays)
+    _by_range(dots.row_dots, x.shape[1], x.numel(), *arrays)
     return out
 
 
@@ -276,7 +276,7 @@ def transition_gradients(
     out = [_new(x, batch, n, n_heads) for n in (0 if values is None else members.shape[0], x.shape[1], x.shape[1])]
     factors = [_array(one.expand(-1, -1, n_heads)) for one in scalings]
     arrays = (*wide, given, *factors, _ids(offsets), _ids(members), n_heads, *map(_array, out))
-    _by_group(loops.transition_gradients, offsets, 2 * members.shape[0] * batch * n_heads * x.shape[3], *arrays)
+    _by_group(dots.transition_gradients, offsets, 2 * members.shape[0] * batch * n_heads * x.shape[3], *arrays)
     return out[0], out[1], out[2]
 
 
@@ -326,7 +326,7 @@ def matmul(x: Tensor, projection: Tensor) -> Tensor:
     out = _new(x, projection.shape[0], x.shape[1], projection.shape[2])
     if projection.shape[1] <= NARROW:
         arrays = (_array(x), _array(projection), _array(out))
-        _by_range(loops.thin_product, x.shape[1], out.numel() * x.shape[2], *arrays)
+        _by_range(sums.thin_product, x.shape[1], out.numel() * x.shape[2], *arrays)
         return out
     if projection.shape[2] > NARROW:
         return torch_backend.matmul(x, projection, out)

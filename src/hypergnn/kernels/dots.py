@@ -1,0 +1,209 @@
+"""Inner products of rows, and the gradients that are made of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+
+from hypergnn.kernels.lanes import FUSE, HALF, WIDTH, Lanes, at, constant, intrinsic, lanes, load, plus, put
+from hypergnn.kernels.loops import Array, compiled, copy, inlined
+
+
+def _dotter(n_vectors: int) -> Any:
+    """An intrinsic for the inner product of two stretches of ``8 * n_vectors`` numbers: ``Σ_k x[i + k] y[j + k]``."""
+
+    @intrinsic
+    def dot(typing: Any, x: Any, i: Any, y: Any, j: Any, number: Any) -> Any:
+        def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            total = constant(context.get_value_type(number), 0.0)
+            for product in _products(builder, values, context.get_value_type(number), n_vectors):
+                total = builder.fadd(total, product, FUSE)
+            for half in (4, 2, 1):
+                mask = ir.Constant(ir.VectorType(HALF, WIDTH), [(k + half) % WIDTH for k in range(WIDTH)])
+                total = builder.fadd(total, builder.shuffle_vector(total, total, mask), FUSE)
+            return builder.extract_element(total, ir.Constant(HALF, 0))
+
+        return number(types.intp, types.intp, types.intp, types.intp, number), emit
+
+    return dot
+
+
+@intrinsic
+def _dot_eight(typing: Any, x: Any, i: Any, y: Any, j: Any, number: Any) -> Any:
+    """Inner products of eight heads of eight features each: ``Σ_k x[i + 8 h + k] y[j + 8 h + k]`` for each lane h."""
+
+    def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        rows = _products(builder, values, context.get_value_type(number), WIDTH)
+        pairs = [ir.Constant(ir.VectorType(HALF, WIDTH), list(range(odd, 2 * WIDTH, 2))) for odd in (0, 1)]
+        while len(rows) > 1:  # add neighbours of two rows into one, until one is left
+            rows = [
+                builder.fadd(*(builder.shuffle_vector(one, other, pair) for pair in pairs))
+                for one, other in zip(rows[::2], rows[1::2], strict=True)
+            ]
+        return rows[0]
+
+    return Lanes(number)(types.intp, types.intp, types.intp, types.intp, number), emit
+
+
+def _products(builder: Any, values: Any, kind: Any, n_vectors: int) -> list[Any]:
+    x, i, y, j, _ = values
+    both = [
+        (load(builder, x, plus(builder, i, k), kind), load(builder, y, plus(builder, j, k), kind))
+        for k in range(0, WIDTH * n_vectors, WIDTH)
+    ]
+    return [builder.fmul(ours, theirs, FUSE) for ours, theirs in both]
+
+
+_dot_wide, _dot_narrow = _dotter(4), _dotter(1)
+
+
+@inlined
+def dot(x: int, i: int, y: int, j: int, width: int, number: float) -> float:
+    """``Σ_k x[i + k] y[j + k]`` for k below ``width``, ``x`` and ``y`` addresses of numbers like ``number``."""
+    total, k = number, 0
+    while k + 32 <= width:
+        total += _dot_wide(x, i + k, y, j + k, number)
+        k += 32
+    while k + 8 <= width:
+        total += _dot_narrow(x, i + k, y, j + k, number)
+        k += 8
+    while k < width:
+        total += _dot_one(x, i + k, y, j + k, number)
+        k += 1
+    return total
+
+
+@intrinsic
+def _dot_one(typing: Any, x: Any, i: Any, y: Any, j: Any, number: Any) -> Any:
+    """``x[i] y[j]``."""
+
+    def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        x, i, y, j, _ = values
+        kind = context.get_value_type(number)
+        return builder.fmul(builder.load(at(builder, x, i, kind)), builder.load(at(builder, y, j, kind)), FUSE)
+
+    return number(types.intp, types.intp, types.intp, types.intp, number), emit
+
+
+@inlined
+def dots(x: int, i: int, y: int, j: int, heads: int, features: int, target: Array, number: float) -> None:
+    """``target[h] = Σ_k x[i + h features + k] y[j + h features + k]``."""
+    head = 0
+    while features == 8 and head + 8 <= heads:
+        put(target.ctypes.data, head, _dot_eight(x, i + 8 * head, y, j + 8 * head, number))
+        head += 8
+    while features == 1 and head + 8 <= heads:
+        put(target.ctypes.data, head, lanes(x, i + head, number) * lanes(y, j + head, number))
+        head += 8
+    while head < heads:
+        target[head] = dot(x, i + head * features, y, j + head * features, features, number)
+        head += 1
+
+
+@compiled
+def incidence_dots(
+    rows: Array,
+    columns: Array,
+    offsets: Array,
+    members: Array,
+    position: Array,
+    heads: int,
+    out: Array,
+    start: int,
+    stop: int,
+) -> None:
+    """Inner product of both ends of each incidence, for each trial and head."""
+    width = rows.shape[2]
+    number, found = rows.dtype.type(0), np.empty(heads, rows.dtype)
+    for trial in range(rows.shape[0]):
+        ours = rows.ctypes.data + trial * rows.shape[1] * width * rows.itemsize
+        theirs = columns.ctypes.data + trial * columns.shape[1] * width * rows.itemsize
+        for group in range(start, stop):
+            for place in range(offsets[group], offsets[group + 1]):
+                i, j = group * width, np.intp(members[place]) * width
+                dots(ours, i, theirs, j, heads, width // heads, found, number)
+                incidence = np.intp(position[place]) if position.size else place
+                copy(found, out[trial, incidence])
+
+
+@compiled
+def row_dots(x: Array, y: Array, heads: int, out: Array, start: int, stop: int) -> None:
+    """Inner products of the rows of two arrays, for each trial and head."""
+    width = x.shape[2]
+    number, found = x.dtype.type(0), np.empty(heads, x.dtype)
+    for trial in range(x.shape[0]):
+        ours = x.ctypes.data + trial * x.shape[1] * width * x.itemsize
+        theirs = y.ctypes.data + trial * x.shape[1] * width * x.itemsize
+        for n in range(start, stop):
+            dots(ours, n * width, theirs, n * width, heads, width // heads, found, number)
+            copy(found, out[trial, n])
+
+
+@compiled
+def transition_gradients(
+    grad: Array,
+    x: Array,
+    sums: Array,
+    back: Array,
+    values: Array,
+    left: Array,
+    middle: Array,
+    right: Array,
+    offsets: Array,
+    members: Array,
+    heads: int,
+    grad_values: Array,
+    grad_left: Array,
+    grad_right: Array,
+    start: int,
+    stop: int,
+) -> None:
+    """Gradients of a transition for its values and for the scalings of its vertices, one vertex after the other.
+
+    ``sums`` are those of the hyperedges on the way there, ``back`` those of the gradient on the way back, both before
+    the scaling in the middle. Scalings ``(trials or 1, rows, heads)``; values of size 0 are ones.
+    """
+    width, size, wide = x.shape[2], x.itemsize, heads - heads % 8
+    number = x.dtype.type(0)
+    ours, theirs = np.empty(heads, x.dtype), np.empty(heads, x.dtype)
+    our, their = ours.ctypes.data, theirs.ctypes.data
+    for trial in range(x.shape[0]):
+        shift, group_shift = trial * x.shape[1] * width * size, trial * sums.shape[1] * width * size
+        grads, rows = grad.ctypes.data + shift, x.ctypes.data + shift
+        there, here = sums.ctypes.data + group_shift, back.ctypes.data + group_shift
+        lefts, middles = left[trial if left.shape[0] > 1 else 0], middle[trial if middle.shape[0] > 1 else 0]
+        rights = right[trial if right.shape[0] > 1 else 0]
+        given = values[trial if values.shape[0] > 1 else 0] if values.size else rights
+        found = grad_values[trial] if values.size else grad_left[trial]
+        lefts_at, middles_at, rights_at = lefts.ctypes.data, middles.ctypes.data, rights.ctypes.data
+        left_to, right_to = grad_left[trial].ctypes.data, grad_right[trial].ctypes.data
+        for vertex in range(start, stop):
+            for head in range(heads):
+                grad_left[trial, vertex, head] = 0
+                grad_right[trial, vertex, head] = 0
+            for place in range(np.intp(offsets[vertex]), np.intp(offsets[vertex + 1])):
+                group = np.intp(members[place])
+                i, j, at_vertex, at_group = vertex * width, group * width, vertex * heads, group * heads
+                dots(grads, i, there, j, heads, width // heads, ours, number)
+                dots(rows, i, here, j, heads, width // heads, theirs, number)
+                for head in range(0, wide, 8):
+                    factor = lanes(middles_at, at_group + head, number)
+                    to_left, to_right = factor * lanes(our, head, number), factor * lanes(their, head, number)
+                    if values.size:
+                        value = lanes(given.ctypes.data, place * heads + head, number)
+                        by_left = lanes(lefts_at, at_vertex + head, number) * to_left
+                        by_right = lanes(rights_at, at_vertex + head, number) * to_right
+                        put(found.ctypes.data, place * heads + head, by_left + by_right)
+                        to_left, to_right = value * to_left, value * to_right
+                    put(left_to, at_vertex + head, lanes(left_to, at_vertex + head, number) + to_left)
+                    put(right_to, at_vertex + head, lanes(right_to, at_vertex + head, number) + to_right)
+                for head in range(wide, heads):
+                    to_left, to_right = middles[group, head] * ours[head], middles[group, head] * theirs[head]
+                    if values.size:
+                        found[place, head] = lefts[vertex, head] * to_left + rights[vertex, head] * to_right
+                        to_left, to_right = given[place, head] * to_left, given[place, head] * to_right
+                    grad_left[trial, vertex, head] += to_left
+                    grad_right[trial, vertex, head] += to_right

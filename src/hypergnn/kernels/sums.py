@@ -1,0 +1,306 @@
+"""Sums of rows over groups of incidences.
+
+Each kernel takes a range of groups. A sum keeps a stretch of the row that it makes in registers while it walks the
+members: :func:`_adder` writes those instructions itself, since a compiler cannot know that the rows it reads are not
+those that it writes. A group of more than ``PIECE`` members is summed piece by piece, and so gives the same bits
+however its pieces were dealt to threads.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+
+from hypergnn.kernels.lanes import FUSE, WORD, at, constant, intrinsic, load, plus, repeat, store
+from hypergnn.kernels.loops import Array, Kernel, compiled, inlined, random_bits
+
+PIECE = 2048
+"""Members that are summed at a time."""
+
+
+def _whole(builder: Any, address: Any, index: Any, kind: Any) -> Any:
+    return builder.sext(builder.load(at(builder, address, index, kind)), WORD)
+
+
+def _adder(n_vectors: int, n_lanes: int, weighting: str, each: bool = False) -> Any:
+    """An intrinsic that sums some columns of some rows, ``n_vectors`` stretches of ``n_lanes`` each.
+
+    ``out[first + c] = outer[scale] Σ_p f_p x[members[p] * width + column + c]``, p from begin to end, where a stretch
+    starts ``gap`` columns after the one before it. The factor ``f_p`` is 1, ``factors[p * heads + head]`` (weighting
+    ``"in order"``) or ``factors[places[p] * heads + head]`` (``"by place"``). With ``each``, every stretch has a head
+    and a scale of its own, one after the other.
+    """
+
+    @intrinsic
+    def add_rows(
+        typing: Any,
+        out: Any,
+        first: Any,
+        x: Any,
+        column: Any,
+        width: Any,
+        gap: Any,
+        members: Any,
+        factors: Any,
+        head: Any,
+        heads: Any,
+        places: Any,
+        outer: Any,
+        scale: Any,
+        begin: Any,
+        end: Any,
+        number: Any,
+        index: Any,
+    ) -> Any:
+        def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            out, first, x, column, width, gap, members, factors, head, heads, places, outer, scale, begin, end, *_ = (
+                values
+            )
+            kind, id_kind = context.get_value_type(number), context.get_value_type(index)
+            shifts = [builder.mul(gap, ir.Constant(WORD, k)) for k in range(n_vectors)]
+            totals = [cgutils.alloca_once(builder, ir.VectorType(kind, n_lanes)) for _ in shifts]
+            for total in totals:
+                builder.store(constant(kind, 0.0, n_lanes), total)
+
+            def repeated(array: Any, index: Any, k: int) -> Any:
+                place = at(builder, array, plus(builder, index, k if each else 0), kind)
+                return repeat(builder, builder.load(place), n_lanes)
+
+            with cgutils.for_range_slice(builder, begin, end, ir.Constant(WORD, 1), WORD) as (place, _):
+                row = builder.add(builder.mul(_whole(builder, members, place, id_kind), width), column)
+                if weighting:
+                    entry = place if weighting == "in order" else _whole(builder, places, place, id_kind)
+                    factor = builder.add(builder.mul(entry, heads), head)
+                for k, (shift, total) in enumerate(zip(shifts, totals, strict=True)):
+                    part = load(builder, x, builder.add(row, shift), kind, n_lanes)
+                    if weighting:
+                        part = builder.fmul(part, repeated(factors, factor, k), FUSE)
+                    builder.store(builder.fadd(builder.load(total), part, FUSE), total)
+            for k, (shift, total) in enumerate(zip(shifts, totals, strict=True)):
+                scaled = builder.fmul(builder.load(total), repeated(outer, scale, k))
+                store(builder, scaled, out, builder.add(first, shift))
+            return context.get_dummy_value()
+
+        return types.void(*[types.intp] * 15, number, index), emit
+
+    return add_rows
+
+
+def _sweeper(n_vectors: int, n_lanes: int, weighting: str, each: bool = False) -> Kernel:
+    """A function that sums the same columns of all groups: what it reads of ``x`` stays in the cache."""
+    add_rows = _adder(n_vectors, n_lanes, weighting, each)
+
+    @inlined
+    def sweep(given: Any, column: int, gap: int, head: int) -> None:
+        out, x, heads, features, members, factors, places, outer, step, offsets, start, stop, number, index = given
+        width = heads * features
+        for group in range(start, stop):
+            begin, end = np.intp(offsets[group]), np.intp(offsets[group + 1])
+            if end - begin <= PIECE:
+                first, scale = group * width + column, group * step + (head if step > 1 else 0)
+                rows = (out, first, x, column, width, gap, members)
+                add_rows(*rows, factors, head, heads, places, outer, scale, begin, end, number, index)
+
+    return sweep
+
+
+def _summer(weighting: str) -> Kernel:
+    """A function that sums whole rows. Stretches may overlap: what lies in two of them is computed twice, equally."""
+    wide, half, eight = (_sweeper(n, 8, weighting) for n in (8, 4, 1))
+    by_head = _sweeper(8, 8, weighting, each=True)
+    two_fours, two_twos, one = (_sweeper(n, n_lanes, weighting) for n, n_lanes in ((2, 4), (2, 2), (1, 1)))
+
+    @inlined
+    def sum_rows(given: Any) -> None:
+        _, _, heads, features, _, _, _, _, step, _, _, _, _, _ = given
+        head = 0
+        while features == 8 and step != 1 and head + 8 <= heads:
+            by_head(given, head * 8, 8, head)
+            head += 8
+        while head < heads:
+            column, last = head * features, (head + 1) * features
+            while column + 64 <= last:
+                wide(given, column, 8, head)
+                column += 64
+            while column + 32 <= last:
+                half(given, column, 8, head)
+                column += 32
+            while features >= 8 and column < last:
+                column = min(column, last - 8)
+                eight(given, column, 8, head)
+                column += 8
+            if 4 <= features < 8:
+                two_fours(given, column, features - 4, head)
+            elif 2 <= features < 4:
+                two_twos(given, column, features - 2, head)
+            elif features == 1:
+                one(given, column, 1, head)
+            head += 1
+
+    return sum_rows
+
+
+_sum, _sum_in_order, _sum_by_place = _summer(""), _summer("in order"), _summer("by place")
+
+
+@compiled
+def gather(
+    x: Array,
+    values: Array,
+    places: Array,
+    offsets: Array,
+    members: Array,
+    outer: Array,
+    step: int,
+    out: Array,
+    heads: int,
+    start: int,
+    stop: int,
+) -> int:
+    """Sum rows per group: ``out_g = outer_g Σ_p values_p x_m``, for each trial and head.
+
+    Shapes: ``x`` and ``out`` ``(trials, rows, width)``; ``values`` ``(trials or 1, entries, heads)``, incidence ``p``
+    having the entry ``places[p]``, or the entry ``p`` if there are no places; ``outer`` ``(trials or 1, rows, heads or
+    1)``, a group having the entries from ``step`` times its number on. Values of size 0 are ones. Groups of more than
+    ``PIECE`` members are left out; returned is how many there are.
+    """
+    width, size = x.shape[2], x.itemsize
+    features = width // heads
+    number, index = x.dtype.type(0), members.dtype.type(0)
+    ids, where = members.ctypes.data, places.ctypes.data
+    for trial in range(x.shape[0]):
+        rows = x.ctypes.data + trial * x.shape[1] * width * size
+        sums = out.ctypes.data + trial * out.shape[1] * width * size
+        given = values.ctypes.data + (trial if values.shape[0] > 1 else 0) * values.shape[1] * values.shape[2] * size
+        last = outer.ctypes.data + (trial if outer.shape[0] > 1 else 0) * outer.shape[1] * outer.shape[2] * size
+        if values.size == 0:
+            _sum((sums, rows, heads, features, ids, 0, 0, last, step, offsets, start, stop, number, index))
+        elif places.size == 0:
+            _sum_in_order((sums, rows, heads, features, ids, given, 0, last, step, offsets, start, stop, number, index))
+        else:
+            _sum_by_place(
+                (sums, rows, heads, features, ids, given, where, last, step, offsets, start, stop, number, index)
+            )
+    giants = 0
+    for group in range(start, stop):
+        giants += offsets[group + 1] - offsets[group] > PIECE
+    return giants
+
+
+@compiled
+def gather_dropped(
+    x: Array,
+    values: Array,
+    position: Array,
+    keys: Array,
+    threshold: int,
+    scale: float,
+    offsets: Array,
+    members: Array,
+    out: Array,
+    start: int,
+    stop: int,
+) -> int:
+    """As :func:`gather` with one head and one trial's values for all, some of them dropped, the others scaled."""
+    width, size = x.shape[2], x.itemsize
+    number, index, one = x.dtype.type(0), members.dtype.type(0), np.ones(1, x.dtype)
+    kept, factors = np.empty(4 * PIECE, np.bool_), np.empty(4 * PIECE, x.dtype)
+    ids, ends = np.empty(4 * PIECE, members.dtype), np.empty(4 * PIECE + 1, members.dtype)
+    giants = 0
+    for trial in range(x.shape[0]):
+        rows = x.ctypes.data + trial * x.shape[1] * width * size
+        first, second = keys[trial, 0], keys[trial, 1]
+        group, giants = start, 0
+        while group < stop:  # as many groups at a time as there is room for
+            base, begin = group, np.intp(offsets[group])
+            if offsets[group + 1] - begin > PIECE:
+                giants += 1
+                group += 1
+                continue
+            while group < stop and group - base < 4 * PIECE and offsets[group + 1] - begin <= 4 * PIECE:
+                if offsets[group + 1] - offsets[group] > PIECE:
+                    break
+                group += 1
+            drawn = np.intp(offsets[group]) - begin
+            if position.size:
+                for k in range(drawn):
+                    kept[k] = random_bits(position[begin + k], first, second) >= threshold
+            else:
+                for k in range(drawn):
+                    kept[k] = random_bits(begin + k, first, second) >= threshold
+            left, k = 0, 0
+            ends[0] = 0
+            for one_of in range(base, group):
+                for place in range(offsets[one_of], offsets[one_of + 1]):
+                    ids[left] = members[place]
+                    factors[left] = scale * values[position[place] if position.size else place]
+                    left += kept[k]
+                    k += 1
+                ends[one_of - base + 1] = left
+            sums = out.ctypes.data + (trial * out.shape[1] + base) * width * size
+            weights, chosen = factors.ctypes.data, ids.ctypes.data
+            _sum_in_order(
+                (sums, rows, 1, width, chosen, weights, 0, one.ctypes.data, 0, ends, 0, group - base, number, index)
+            )
+    return giants
+
+
+@compiled
+def two_gathers(
+    x: Array,
+    values: Array,
+    places: Array,
+    offsets: Array,
+    members: Array,
+    middle: Array,
+    middle_step: int,
+    sums: Array,
+    back_values: Array,
+    back_places: Array,
+    back_offsets: Array,
+    back_members: Array,
+    outer: Array,
+    step: int,
+    out: Array,
+    heads: int,
+) -> int:
+    """:func:`gather` there and back in one call."""
+    giants: int = gather(x, values, places, offsets, members, middle, middle_step, sums, heads, 0, sums.shape[1])
+    back = (back_values, back_places, back_offsets, back_members)
+    giants += gather(sums, *back, outer, step, out, heads, 0, out.shape[1])
+    return giants
+
+
+@compiled
+def thin_product(x: Array, projection: Array, out: Array, start: int, stop: int) -> None:
+    """``x`` ``(trials or 1, rows, F)`` with few columns times ``projection`` ``(trials, F, F')``: a row is a group."""
+    depth, width = projection.shape[1], projection.shape[2]
+    number, one = x.dtype.type(0), np.ones(1, x.dtype)
+    size = (stop - start) * depth
+    ends, ids = np.arange(0, size + 1, depth).astype(np.int32), (np.arange(size) % depth).astype(np.int32)
+    for trial in range(projection.shape[0]):
+        factors = x.ctypes.data + ((trial if x.shape[0] > 1 else 0) * x.shape[1] + start) * depth * x.itemsize
+        columns = projection.ctypes.data + trial * depth * width * x.itemsize
+        products = out.ctypes.data + (trial * out.shape[1] + start) * width * x.itemsize
+        _sum_in_order(
+            (
+                products,
+                columns,
+                1,
+                width,
+                ids.ctypes.data,
+                factors,
+                0,
+                one.ctypes.data,
+                0,
+                ends,
+                0,
+                stop - start,
+                number,
+                ids.dtype.type(0),
+            )
+        )
