@@ -150,9 +150,9 @@ def test_settings_are_the_papers_unless_given(capsys, tmp_path, monkeypatch):
     monkeypatch.setattr("hypergnn.training.fit", keep)
     pubmed = hg.datasets.from_tables(incidences={"v": ["a"], "e": ["x"]}, name="pubmed")
     monkeypatch.setattr("hypergnn.datasets.load", lambda *_, **__: pubmed)
-    run("train", "pubmed", "--out", tmp_path, "--heads", 1, "--threads", 2, "--batch", 3)
+    run("train", "pubmed", "--out", tmp_path, "--heads", 1, "--jobs", 2, "--batch", 3)
     assert seen["config"] == Config(learning_rate=0.01, weight_decay=1e-3, heads=1)
-    assert (seen["threads"], seen["batch"], seen["trials"]) == (2, 3, 1)
+    assert (seen["jobs"], seen["batch"], seen["trials"]) == (2, 3, 1)
     capsys.readouterr()
 
 
@@ -290,7 +290,7 @@ def test_time_left_counts_the_epochs_of_trials_that_are_running():
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.usefixtures("tables")
 def test_a_signal_stops_cleanly_and_the_printed_command_resumes(number):
-    command = ["train", *OWN, *TINY[:-1], 60, "--trials", 6, "--threads", 1, "--batch", 1]
+    command = ["train", *OWN, *TINY[:-1], 60, "--trials", 6, "--jobs", 1, "--batch", 1]
     command += ["--out", "a run"]
     process = start(*command)
     assert process.stderr.readline().startswith("1/6 trials")
@@ -316,10 +316,10 @@ def test_a_signal_stops_cleanly_and_the_printed_command_resumes(number):
 def test_a_run_killed_ten_times_ends_as_an_undisturbed_one():
     config = Config(hidden=2, heads=2, max_epochs=30)
     data = hg.datasets.from_tables(incidences="clubs.csv", features="people.csv", labels="towns.csv")
-    undisturbed = fit(data, config, trials=20, threads=1, batch=1)
+    undisturbed = fit(data, config, trials=20, jobs=1, batch=1)
     mean_seconds = sum(record["seconds"] for record in undisturbed.records) / 20
 
-    command = ["train", *OWN, *TINY[:-1], 30, "--trials", 20, "--threads", 1, "--batch", 1]
+    command = ["train", *OWN, *TINY[:-1], 30, "--trials", 20, "--jobs", 1, "--batch", 1]
     draw = random.Random(0)
     counts = [0]
     for kill in range(10):

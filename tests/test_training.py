@@ -1,8 +1,13 @@
-"""A trial gives the same alone, among others, interrupted and resumed, with one thread or two."""
+"""A trial gives the same alone, among others, interrupted and resumed, with one worker or two."""
 
+import multiprocessing
 import os
+import signal
+import subprocess
+import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,8 +15,9 @@ import real_data
 import torch
 
 import hypergnn as hg
+from hypergnn.files import locked
 from hypergnn.models import KINDS, Config, Network, paper_config
-from hypergnn.training import fit, ledger
+from hypergnn.training import fit, ledger, workers
 from hypergnn.training.adam import Adam
 from hypergnn.training.engine import Task, train
 
@@ -132,10 +138,10 @@ def test_the_engine_trains_as_plain_torch_does(data):
     assert trials(data, config, [1, 2])[2].curves["train_loss"] == pytest.approx(losses, rel=1e-4)
 
 
-def test_the_number_of_threads_and_the_size_of_batches_change_nothing(data):
+def test_the_number_of_workers_and_the_size_of_batches_change_nothing(data):
     runs = [
-        fit(data, SMALL, trials=6, threads=threads, batch=batch)
-        for threads, batch in [(1, None), (2, None), (2, 1), (1, 6), (2, 4)]
+        fit(data, SMALL, trials=6, jobs=jobs, batch=batch)
+        for jobs, batch in [(1, None), (2, None), (2, 1), (1, 6), (2, 4)]
     ]
     for run in runs[1:]:
         assert [without_time(record) for record in run.records] == [without_time(record) for record in runs[0].records]
@@ -178,7 +184,7 @@ def test_an_interrupt_keeps_what_is_finished(data, tmp_path):
         if progress.done == 2:
             raise KeyboardInterrupt
 
-    run = fit(data, SMALL, trials=6, batch=1, threads=1, out=tmp_path, on_progress=interrupt)
+    run = fit(data, SMALL, trials=6, batch=1, jobs=1, out=tmp_path, on_progress=interrupt)
     assert run.interrupted
     assert len(run.records) == 2
     assert not fit(data, SMALL, trials=6, out=tmp_path).interrupted
@@ -219,6 +225,47 @@ def test_an_error_in_training_reaches_the_caller(data):
     object.__setattr__(broken, "class_names", ("a",))
     with pytest.raises((RuntimeError, IndexError)):
         fit(broken, SMALL, trials=2)
+
+
+def test_a_worker_that_is_killed_is_an_error_that_says_so(data):
+    def kill(_):
+        for child in multiprocessing.active_children():
+            os.kill(child.pid, signal.SIGKILL)
+
+    with pytest.raises(RuntimeError, match="a worker was killed: was there too little memory"):
+        fit(data, replace(SMALL, max_epochs=100_000), trials=2, jobs=2, batch=1, on_progress=kill)
+    assert not multiprocessing.active_children()
+
+
+@pytest.mark.slow
+def test_workers_end_with_their_parent_and_do_not_hold_its_lock(tmp_path):
+    code = """if True:
+        import multiprocessing, sys, hypergnn as hg
+        def tell(progress):
+            print(*[child.pid for child in multiprocessing.active_children()], flush=True)
+        config = hg.models.Config(max_epochs=100_000, patience=100_000)
+        options = dict(trials=4, jobs=2, batch=1, out=sys.argv[1])
+        hg.training.fit(hg.datasets.load("digits"), config, **options, on_progress=tell)
+    """
+    parent = subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "run")], stdout=subprocess.PIPE, text=True)
+    pids = [int(pid) for pid in parent.stdout.readline().split()]
+    assert len(pids) == 2
+    parent.kill()
+    parent.communicate()
+    with locked(tmp_path / "run" / ledger.LOCK):
+        pass
+    deadline = time.monotonic() + 60
+    while any(Path(f"/proc/{pid}").exists() for pid in pids) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
+
+
+@pytest.mark.parametrize("fork", [True, False])
+def test_processes_and_threads_give_the_same(data, monkeypatch, fork):
+    alone = fit(data, SMALL, trials=4, jobs=1, batch=1)
+    monkeypatch.setattr(workers, "_can_fork", lambda _: fork)
+    together = fit(data, SMALL, trials=4, jobs=2, batch=2)
+    assert [without_time(one) for one in together.records] == [without_time(one) for one in alone.records]
 
 
 def test_settings_of_the_paper():

@@ -23,6 +23,17 @@ else:
     def _lock(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
+    def _forget_locks() -> None:
+        # A lock lives as long as anybody has its file open: a child must not outlive its parent with it.
+        for descriptor in _held:
+            os.close(descriptor)
+        _held.clear()
+
+    os.register_at_fork(after_in_child=_forget_locks)
+
+_held: set[int] = set()
+"""Descriptors of the locks that this process holds."""
+
 
 class LockedError(OSError):
     """Somebody else holds the lock; the message names the process."""
@@ -177,4 +188,8 @@ def locked(path: str | os.PathLike[str]) -> Iterator[None]:
         file.truncate(0)
         file.write(str(os.getpid()))
         file.flush()
-        yield
+        _held.add(file.fileno())
+        try:
+            yield
+        finally:
+            _held.discard(file.fileno())

@@ -56,8 +56,10 @@ def register(commands: Commands) -> None:
         settings.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar=metavar, help=text)
     settings.add_argument("--skip", action=argparse.BooleanOptionalAction, help="skip connection in the first layer")
     speed = parser.add_argument_group("speed")
-    speed.add_argument("--batch", type=int, metavar="N", help="trials trained together in a thread")
-    speed.add_argument("--threads", type=int, metavar="N", help="threads, each with trials of its own")
+    speed.add_argument("--batch", type=int, metavar="N", help="trials trained together by a worker")
+    speed.add_argument(
+        "--jobs", type=int, metavar="N", help="workers, each with trials of its own (default: one per core)"
+    )
     speed.add_argument("--device", default="cpu", metavar="NAME", help="cpu, cuda, … (default: %(default)s)")
     parser.set_defaults(run=_train)
 
@@ -107,7 +109,7 @@ def _fit(data: Dataset, config: Config, out: Path, arguments: argparse.Namespace
                 trials=arguments.trials,
                 out=out,
                 batch=arguments.batch,
-                threads=arguments.threads,
+                jobs=arguments.jobs,
                 device=check_device(arguments.device),
                 curves=arguments.curves,
                 on_progress=listener,

@@ -1,12 +1,10 @@
-"""Training of any number of trials: dealt to threads, recorded as they end, resumed where they stopped."""
+"""Training of any number of trials: dealt to workers, recorded as they end, resumed where they stopped."""
 
 from __future__ import annotations
 
 import os
-import queue
-import threading
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from math import isfinite
 from statistics import mean, stdev
@@ -19,8 +17,9 @@ from hypergnn.datasets import Dataset
 from hypergnn.models import KINDS, Config, Network, paper_config
 from hypergnn.saving import save
 from hypergnn.training.description import describe
-from hypergnn.training.engine import Task, Trial, train
+from hypergnn.training.engine import Task, Trial
 from hypergnn.training.ledger import Ledger
+from hypergnn.training.workers import train_all
 
 MODEL_FILE = "model.safetensors"
 LARGEST_BATCH = 4
@@ -79,22 +78,22 @@ def fit(
     trials: int = 1,
     out: str | os.PathLike[str] | None = None,
     batch: int | None = None,
-    threads: int | None = None,
+    jobs: int | None = None,
     device: str | torch.device = "cpu",
     curves: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> Outcome:
     """Train a network ``trials`` times, with the seeds 0, 1, 2, …, and judge each on the test vertices.
 
-    A trial's outcome depends on its seed only: not on the others, on ``batch``, on ``threads`` or on interruptions.
+    A trial's outcome depends on its seed only: not on the others, on ``batch``, on ``jobs`` or on interruptions.
 
     Args:
         data: The dataset.
         config: The settings; the paper's for this dataset if omitted.
         trials: How many.
         out: Run folder for the records and the best model. Trials that stand in it are not trained again.
-        batch: Trials trained together in a thread; chosen from the memory at hand if omitted.
-        threads: Threads, each with trials of its own; ``torch.get_num_threads()`` if omitted.
+        batch: Trials trained together by a worker; chosen from the memory at hand if omitted.
+        jobs: Workers, each with trials of its own; ``torch.get_num_threads()`` if omitted.
         device: Where to train.
         curves: Keep the losses of each epoch in the run folder.
         on_progress: Called after each epoch and each finished trial, from this thread.
@@ -108,7 +107,7 @@ def fit(
     """
     config = paper_config(data.name) if config is None else config
     check_size("trials", trials, minimum=1)
-    threads = check_size("threads", torch.get_num_threads() if threads is None else threads, minimum=1)
+    jobs = check_size("jobs", torch.get_num_threads() if jobs is None else jobs, minimum=1)
     if curves and out is None:
         raise ValueError("out must be given with curves: they are kept in the run folder.")
     _check_structures(data, config)
@@ -120,10 +119,10 @@ def fit(
             ledger = stack.enter_context(Ledger.open(out, describe(data, config)))
         session = _Session(data, config, ledger, trials, curves, on_progress)
         missing = [seed for seed in range(trials) if seed not in session.records]
-        chosen = min(_fitting_batch(task, config, threads), -(-len(missing) // threads) or 1)
+        chosen = min(_fitting_batch(task, config, jobs), -(-len(missing) // jobs) or 1)
         size = check_size("batch", chosen if batch is None else batch, minimum=1)
         interrupted = _train_all(
-            task, config, [missing[i : i + size] for i in range(0, len(missing), size)], threads, session
+            task, config, [missing[i : i + size] for i in range(0, len(missing), size)], jobs, session
         )
     records = [session.records[seed] for seed in sorted(session.records) if seed < trials]
     return Outcome(records, interrupted)
@@ -194,96 +193,23 @@ def as_record(trial: Trial) -> dict[str, Any]:
     return {"seed": trial.seed, **times, **judged}
 
 
-def _train_all(task: Task, config: Config, batches: Sequence[Sequence[int]], threads: int, session: _Session) -> bool:
+def _train_all(task: Task, config: Config, batches: Sequence[Sequence[int]], jobs: int, session: _Session) -> bool:
     """Train all batches; whether an interrupt from the keyboard ended that early."""
-    waiting: queue.SimpleQueue[Sequence[int]] = queue.SimpleQueue()
-    for batch in batches:
-        waiting.put(batch)
-    messages: queue.SimpleQueue[Trial | tuple[int, int] | BaseException | None] = queue.SimpleQueue()
-    stop = threading.Event()
-    with _one_torch_thread():
-        workers = [
-            threading.Thread(target=_work, args=(number, task, config, waiting, messages, stop), daemon=True)
-            for number in range(min(threads, len(batches)))
-        ]
-        for worker in workers:
-            worker.start()
-        try:
-            _listen(messages, len(workers), session)
-            return False
-        except KeyboardInterrupt:
-            return True
-        finally:
-            stop.set()
-            for worker in workers:
-                worker.join()
-
-
-def _listen(
-    messages: queue.SimpleQueue[Trial | tuple[int, int] | BaseException | None], n_workers: int, session: _Session
-) -> None:
-    """Keep what workers finish until all of them have ended."""
-    running = [0] * n_workers
-    while n_workers:
-        message = messages.get()
-        if isinstance(message, BaseException):
-            raise message
-        if message is None:
-            n_workers -= 1
-        elif isinstance(message, Trial):
-            session.finish(message)
-        else:
-            worker, running[worker] = message[0], message[1]
-            session.running = sum(running)
-            session.epochs += message[1]
-            session.tell()
-
-
-def _work(
-    number: int,
-    task: Task,
-    config: Config,
-    waiting: queue.SimpleQueue[Sequence[int]],
-    messages: queue.SimpleQueue[Trial | tuple[int, int] | BaseException | None],
-    stop: threading.Event,
-) -> None:
-    """Train batches until none is left; one torch thread, so that the number of threads changes no sum."""
-    torch.set_num_threads(1)
-
-    def tell(_: int, running: int) -> None:
-        if stop.is_set():
-            raise _StoppedError
-        messages.put((number, running))
-
     try:
-        while not stop.is_set():
-            try:
-                seeds = waiting.get_nowait()
-            except queue.Empty:
-                break
-            for trial in train(task, config, seeds, on_epoch=tell):
-                messages.put(trial)
-    except _StoppedError:
-        pass
-    except BaseException as error:  # handed to the thread that waits
-        messages.put(error)
-    messages.put(None)
+        with closing(train_all(task, config, batches, jobs)) as messages:
+            for message in messages:
+                if isinstance(message, Trial):
+                    session.finish(message)
+                else:
+                    trained, session.running = message
+                    session.epochs += trained
+                    session.tell()
+    except KeyboardInterrupt:
+        return True
+    return False
 
 
-class _StoppedError(Exception):
-    """Ends a worker between two epochs."""
-
-
-@contextmanager
-def _one_torch_thread() -> Any:
-    before = torch.get_num_threads()
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
-def _fitting_batch(task: Task, config: Config, threads: int) -> int:
+def _fitting_batch(task: Task, config: Config, jobs: int) -> int:
     """How many trials' activations, with what the gradient keeps of them, fit in half of the free memory."""
     rows = task.y.shape[0]
     floats = 16 * rows * config.heads * config.hidden * config.depth + 8 * rows * task.n_features
@@ -296,7 +222,7 @@ def _fitting_batch(task: Task, config: Config, threads: int) -> int:
         free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
         free = 4 << 30
-    return max(1, min(LARGEST_BATCH, free // 2 // (4 * floats) // threads))
+    return max(1, min(LARGEST_BATCH, free // 2 // (4 * floats) // jobs))
 
 
 def _check_structures(data: Dataset, config: Config) -> None:

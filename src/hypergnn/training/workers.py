@@ -1,0 +1,142 @@
+"""Batches of trials dealt to workers: processes where they can be forked, since those share no interpreter lock."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import sys
+import threading
+import traceback
+import warnings
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import Any, cast
+
+import torch
+
+from hypergnn.models import Config
+from hypergnn.training.engine import Task, Trial, train
+
+
+def train_all(
+    task: Task, config: Config, batches: Sequence[Sequence[int]], jobs: int
+) -> Generator[Trial | tuple[int, int], None, None]:
+    """Train all batches, and yield each trial as it ends.
+
+    After each epoch of a batch, yielded is how many trials it had and how many are in training in all workers. What
+    is raised at that place, or closing the generator, stops the workers before their next epoch.
+
+    Args:
+        task: The data.
+        config: The settings.
+        batches: Seeds of the trials that are trained together.
+        jobs: Number of workers at most.
+    """
+    waiting = iter(batches)
+    with _team(task, config, min(jobs, len(batches))) as connections:
+        running = dict.fromkeys(connections, 0)
+        while running:
+            for connection in cast(list[Connection], wait(list(running))):
+                message = _receive(connection)
+                if isinstance(message, BaseException):
+                    raise message
+                if isinstance(message, Trial):
+                    yield _as_tensors(message)
+                elif message is not None:
+                    running[connection] = message
+                    yield message, sum(running.values())
+                elif (batch := next(waiting, None)) is not None:
+                    connection.send(batch)
+                else:
+                    del running[connection]
+                    connection.close()
+
+
+def _receive(connection: Any) -> Any:
+    try:
+        return connection.recv()
+    except EOFError:
+        return RuntimeError(
+            "a worker was killed: was there too little memory? Fewer jobs or a smaller batch need less."
+        )
+
+
+@contextmanager
+def _team(task: Task, config: Config, size: int) -> Iterator[list[Connection]]:
+    """Workers, each at the other end of a connection; they stop when it is closed."""
+    forks = size > 1 and _can_fork(task)
+    ours: list[Connection] = []
+    workers: list[threading.Thread | BaseProcess] = []
+    before = torch.get_num_threads()
+    try:
+        for _ in range(size):
+            near, far = multiprocessing.Pipe()
+            if forks:
+                arguments: Any = (far, task, config, [*ours, near])
+                make: Any = multiprocessing.get_context("fork").Process
+            else:
+                make, arguments = threading.Thread, (far, task, config, None)
+            worker = make(target=_work, args=arguments, daemon=True)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)  # other threads: a child uses no lock of theirs
+                worker.start()
+            workers.append(worker)
+            ours.append(near)
+            if forks:
+                far.close()
+        yield ours
+    finally:
+        for connection in ours:
+            connection.close()
+        for worker in workers:
+            worker.join()
+        torch.set_num_threads(before)
+
+
+def _can_fork(task: Task) -> bool:
+    on_cpu = task.y.device.type == "cpu" and not torch.cuda.is_initialized()
+    return on_cpu and sys.platform == "linux" and not multiprocessing.current_process().daemon
+
+
+def _work(connection: Connection, task: Task, config: Config, inherited: Sequence[Connection] | None) -> None:
+    """Train batches until none is left; one torch thread, so that the number of workers changes no sum."""
+    if inherited is not None:  # a process: signals are its parent's affair, and so are the parent's ends
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
+        for one in inherited:
+            one.close()
+    torch.set_num_threads(1)
+
+    def tell(_: int, running: int) -> None:
+        if connection.poll():  # nothing comes during a batch but the end
+            raise EOFError
+        connection.send(running)
+
+    try:
+        connection.send(None)
+        while True:
+            for trial in train(task, config, connection.recv(), on_epoch=tell):
+                connection.send(_as_arrays(trial))
+            connection.send(None)
+    except (EOFError, ConnectionError):
+        pass
+    except BaseException as error:  # handed to whoever waits
+        error.add_note(f"In a worker:\n{traceback.format_exc()}")
+        connection.send(error)
+    finally:
+        connection.close()
+
+
+def _as_arrays(trial: Trial) -> Any:
+    """The trial without tensors, which processes would pass as shared memory."""
+    parameters: Any = {name: one.numpy(force=True) for name, one in trial.parameters.items()}
+    scores: Any = trial.scores.numpy(force=True)
+    return replace(trial, parameters=parameters, scores=scores)
+
+
+def _as_tensors(trial: Trial) -> Trial:
+    parameters = {name: torch.as_tensor(one) for name, one in trial.parameters.items()}
+    return replace(trial, parameters=parameters, scores=torch.as_tensor(trial.scores))
