@@ -60,6 +60,14 @@ def store(builder: Any, value: Any, address: Any, index: Any) -> None:
     )
 
 
+def prefetch(builder: Any, address: Any, index: Any, number: Any) -> None:
+    """Have the memory fetch what stands at a place that is read soon."""
+    pointer = builder.bitcast(at(builder, address, index, number), ir.IntType(8).as_pointer())
+    kind = ir.FunctionType(ir.VoidType(), [pointer.type, HALF, HALF, HALF])
+    fetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+    builder.call(fetch, [pointer, *[ir.Constant(HALF, value) for value in (0, 3, 1)]])  # to read, to keep, data
+
+
 def repeat(builder: Any, value: Any, width: int = WIDTH) -> Any:
     """One number in all lanes."""
     empty = ir.Constant(ir.VectorType(value.type, width), ir.Undefined)

@@ -15,11 +15,19 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from hypergnn.kernels.lanes import FUSE, WORD, at, constant, intrinsic, load, plus, repeat, store
+from hypergnn.kernels.lanes import FUSE, WORD, at, constant, intrinsic, load, plus, prefetch, repeat, store
 from hypergnn.kernels.loops import Array, Kernel, compiled, inlined, random_bits
 
 PIECE = 2048
 """Members that are summed at a time."""
+FAR = 1 << 22
+"""Bytes of rows beyond which they are asked for ahead of their turn: no cache of a core holds them."""
+AHEAD = 16
+"""How many members ahead."""
+
+
+LINE = 16
+"""Numbers that the memory gives at a time, or half of that many."""
 
 
 def _whole(builder: Any, address: Any, index: Any, kind: Any) -> Any:
@@ -32,7 +40,7 @@ def _adder(n_vectors: int, n_lanes: int, weighting: str, each: bool = False) -> 
     ``out[first + c] = outer[scale] Σ_p f_p x[members[p] * width + column + c]``, p from begin to end, where a stretch
     starts ``gap`` columns after the one before it. The factor ``f_p`` is 1, ``factors[p * heads + head]`` (weighting
     ``"in order"``) or ``factors[places[p] * heads + head]`` (``"by place"``). With ``each``, every stretch has a head
-    and a scale of its own, one after the other.
+    and a scale of its own, one after the other. Members before ``reach`` are fetched ahead of their turn.
     """
 
     @intrinsic
@@ -53,13 +61,13 @@ def _adder(n_vectors: int, n_lanes: int, weighting: str, each: bool = False) -> 
         scale: Any,
         begin: Any,
         end: Any,
+        reach: Any,
         number: Any,
         index: Any,
     ) -> Any:
         def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            out, first, x, column, width, gap, members, factors, head, heads, places, outer, scale, begin, end, *_ = (
-                values
-            )
+            out, first, x, column, width, gap, members, factors, head, heads, places, outer, scale, *ends = values
+            begin, end, reach, *_ = ends
             kind, id_kind = context.get_value_type(number), context.get_value_type(index)
             shifts = [builder.mul(gap, ir.Constant(WORD, k)) for k in range(n_vectors)]
             totals = [cgutils.alloca_once(builder, ir.VectorType(kind, n_lanes)) for _ in shifts]
@@ -71,6 +79,11 @@ def _adder(n_vectors: int, n_lanes: int, weighting: str, each: bool = False) -> 
                 return repeat(builder, builder.load(place), n_lanes)
 
             with cgutils.for_range_slice(builder, begin, end, ir.Constant(WORD, 1), WORD) as (place, _):
+                later = plus(builder, place, AHEAD)
+                with builder.if_then(builder.icmp_signed("<", later, reach), likely=False):
+                    row = builder.add(builder.mul(_whole(builder, members, later, id_kind), width), column)
+                    for k in range(0, n_vectors * n_lanes, LINE):
+                        prefetch(builder, x, plus(builder, row, k), kind)
                 row = builder.add(builder.mul(_whole(builder, members, place, id_kind), width), column)
                 if weighting:
                     entry = place if weighting == "in order" else _whole(builder, places, place, id_kind)
@@ -85,7 +98,7 @@ def _adder(n_vectors: int, n_lanes: int, weighting: str, each: bool = False) -> 
                 store(builder, scaled, out, builder.add(first, shift))
             return context.get_dummy_value()
 
-        return types.void(*[types.intp] * 15, number, index), emit
+        return types.void(*[types.intp] * 16, number, index), emit
 
     return add_rows
 
@@ -96,14 +109,16 @@ def _sweeper(n_vectors: int, n_lanes: int, weighting: str, each: bool = False) -
 
     @inlined
     def sweep(given: Any, column: int, gap: int, head: int) -> None:
-        out, x, heads, features, members, factors, places, outer, step, offsets, start, stop, number, index = given
+        out, x, heads, features, members, factors, places, outer, step, offsets, start, stop, reach, number, index = (
+            given
+        )
         width = heads * features
         for group in range(start, stop):
             begin, end = np.intp(offsets[group]), np.intp(offsets[group + 1])
             if end - begin <= PIECE:
                 first, scale = group * width + column, group * step + (head if step > 1 else 0)
                 rows = (out, first, x, column, width, gap, members)
-                add_rows(*rows, factors, head, heads, places, outer, scale, begin, end, number, index)
+                add_rows(*rows, factors, head, heads, places, outer, scale, begin, end, reach, number, index)
 
     return sweep
 
@@ -116,7 +131,7 @@ def _summer(weighting: str) -> Kernel:
 
     @inlined
     def sum_rows(given: Any) -> None:
-        _, _, heads, features, _, _, _, _, step, _, _, _, _, _ = given
+        _, _, heads, features, _, _, _, _, step, _, _, _, _, _, _ = given
         head = 0
         while features == 8 and step != 1 and head + 8 <= heads:
             by_head(given, head * 8, 8, head)
@@ -172,18 +187,21 @@ def gather(
     features = width // heads
     number, index = x.dtype.type(0), members.dtype.type(0)
     ids, where = members.ctypes.data, places.ctypes.data
+    reach = members.size if x.shape[1] * width * size > FAR else 0
     for trial in range(x.shape[0]):
         rows = x.ctypes.data + trial * x.shape[1] * width * size
         sums = out.ctypes.data + trial * out.shape[1] * width * size
         given = values.ctypes.data + (trial if values.shape[0] > 1 else 0) * values.shape[1] * values.shape[2] * size
         last = outer.ctypes.data + (trial if outer.shape[0] > 1 else 0) * outer.shape[1] * outer.shape[2] * size
         if values.size == 0:
-            _sum((sums, rows, heads, features, ids, 0, 0, last, step, offsets, start, stop, number, index))
+            _sum((sums, rows, heads, features, ids, 0, 0, last, step, offsets, start, stop, reach, number, index))
         elif places.size == 0:
-            _sum_in_order((sums, rows, heads, features, ids, given, 0, last, step, offsets, start, stop, number, index))
+            _sum_in_order(
+                (sums, rows, heads, features, ids, given, 0, last, step, offsets, start, stop, reach, number, index)
+            )
         else:
             _sum_by_place(
-                (sums, rows, heads, features, ids, given, where, last, step, offsets, start, stop, number, index)
+                (sums, rows, heads, features, ids, given, where, last, step, offsets, start, stop, reach, number, index)
             )
     giants = 0
     for group in range(start, stop):
@@ -244,7 +262,7 @@ def gather_dropped(
             sums = out.ctypes.data + (trial * out.shape[1] + base) * width * size
             weights, chosen = factors.ctypes.data, ids.ctypes.data
             _sum_in_order(
-                (sums, rows, 1, width, chosen, weights, 0, one.ctypes.data, 0, ends, 0, group - base, number, index)
+                (sums, rows, 1, width, chosen, weights, 0, one.ctypes.data, 0, ends, 0, group - base, 0, number, index)
             )
     return giants
 
@@ -300,6 +318,7 @@ def thin_product(x: Array, projection: Array, out: Array, start: int, stop: int)
                 ends,
                 0,
                 stop - start,
+                0,
                 number,
                 ids.dtype.type(0),
             )
