@@ -26,6 +26,7 @@ ORDER = [
     ["datasets", "models"],
     ["saving"],
     ["training"],
+    ["experiments"],
     ["cli"],
     ["__main__"],
 ]
