@@ -27,6 +27,7 @@ ORDER = [
     ["saving"],
     ["training"],
     ["experiments"],
+    ["report"],
     ["cli"],
     ["__main__"],
 ]
