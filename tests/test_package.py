@@ -20,6 +20,7 @@ ORDER = [
     ["features", "randomness"],
     ["checks"],
     ["hypergraph", "graph"],
+    ["shared_graph"],
     ["functional", "reference"],
     ["tabular"],
     ["layers", "construct", "io"],

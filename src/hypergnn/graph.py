@@ -11,6 +11,7 @@ from torch import Tensor
 
 from hypergnn.checks import as_ids, check_size
 from hypergnn.incidence import Segments, Structure, group
+from hypergnn.kernels import segment_sum
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -119,6 +120,15 @@ class Graph(Structure):
             self.source_members,
             self.source_position,
         )
+
+    @property
+    def content(self) -> tuple[Tensor, ...]:
+        """What tells it from other graphs."""
+        return self.source, self.target
+
+    def neighbour_sum(self, x: Tensor) -> Tensor:
+        """``(A + I) X``: the sum over each vertex's neighbours and itself, ``(..., N, F)``."""
+        return segment_sum(x, by=self.targets)
 
     def to_scipy(self) -> sparse.csr_array:
         """The symmetric adjacency matrix, without the loops.

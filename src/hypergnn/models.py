@@ -18,6 +18,7 @@ from hypergnn.graph import Graph
 from hypergnn.hypergraph import Hypergraph
 from hypergnn.layers import Layer
 from hypergnn.randomness import dropout
+from hypergnn.shared_graph import SharedGraph
 
 
 class Kind(NamedTuple):
@@ -142,7 +143,9 @@ class Network(nn.Module):
         for layer in self.layers:
             cast(Layer, layer).reset_parameters(generator)
 
-    def forward(self, x: Features, graph: Graph | None = None, hypergraph: Hypergraph | None = None) -> Tensor:
+    def forward(
+        self, x: Features, graph: Graph | SharedGraph | None = None, hypergraph: Hypergraph | None = None
+    ) -> Tensor:
         """Scores of the classes, ``(..., N, n_classes)``; structures that the kind does not take may be omitted."""
         given = {"graph": graph, "hypergraph": hypergraph}
         structures = [given[name] for name in KINDS[self.config.model].structures]

@@ -12,10 +12,15 @@ from hypergnn.functional.projection import Features, project, project_if_cheaper
 from hypergnn.graph import Graph
 from hypergnn.hypergraph import Hypergraph
 from hypergnn.kernels import segment_softmax, segment_sum
+from hypergnn.shared_graph import SharedGraph
 
 
 def graph_conv(
-    x: Features, graph: Graph, *, normalization: Normalization = "symmetric", projection: Tensor | None = None
+    x: Features,
+    graph: Graph | SharedGraph,
+    *,
+    normalization: Normalization = "symmetric",
+    projection: Tensor | None = None,
 ) -> Tensor:
     """Graph convolution with the renormalisation trick (GCN*), ``T X`` or ``T X P``.
 
@@ -34,13 +39,13 @@ def graph_conv(
                 [0.5000, 0.5000]])
     """
     check_choice("normalization", normalization, NORMALIZATIONS)
-    check_graph(graph)
+    check_graph(graph, may_be_shared=True)
     check_features(x, graph.n_vertices, graph.device)
     out, projection = project_if_cheaper(x, projection)
     degree = graph.degree.to(x.dtype).unsqueeze(-1)  # D̃  (N, 1), at least 1
     if normalization == "symmetric":
         out = degree.rsqrt() * out  # D̃^-1/2 X
-    out = segment_sum(out, by=graph.targets)  # (A + I) X
+    out = graph.neighbour_sum(out)  # (A + I) X
     if normalization == "symmetric":
         out = degree.rsqrt() * out
     elif normalization == "row":
@@ -93,7 +98,7 @@ def graph_attention(x: Tensor, graph: Graph, attention: Tensor) -> Tensor:
 
 def mean_conv(
     x: Features,
-    graph: Graph,
+    graph: Graph | SharedGraph,
     H: Hypergraph,
     *,
     normalization: Normalization = "symmetric",
@@ -108,7 +113,7 @@ def mean_conv(
         tensor([[0.5000, 0.5000],
                 [0.5000, 0.5000]])
     """
-    _check_same_vertices(graph, H)
+    _check_same_vertices(graph, H, may_be_shared=True)
     check_features(x, graph.n_vertices, graph.device)
     x, projection = project_if_cheaper(x, projection)
     out = (graph_conv(x, graph, normalization=normalization) + hypergraph_conv(x, H, normalization=normalization)) / 2
@@ -147,13 +152,15 @@ def mean_attention(
     return (pairwise + hypergraph_attention(x, H, incidence, normalization=normalization, mask=mask)) / 2
 
 
-def check_graph(graph: object) -> None:
-    """Raise unless ``graph`` is a graph."""
+def check_graph(graph: object, *, may_be_shared: bool = False) -> None:
+    """Raise unless ``graph`` is a graph, one that lists its links unless ``may_be_shared``."""
+    if may_be_shared and isinstance(graph, SharedGraph):
+        return
     check_structure("graph", graph, Graph, "from_links(source, target, n_vertices)")
 
 
-def _check_same_vertices(graph: Graph, H: Hypergraph) -> None:
-    check_graph(graph)
+def _check_same_vertices(graph: Graph | SharedGraph, H: Hypergraph, *, may_be_shared: bool = False) -> None:
+    check_graph(graph, may_be_shared=may_be_shared)
     check_hypergraph(H)
     if graph.n_vertices != H.n_vertices:
         raise ValueError(

@@ -13,6 +13,7 @@ from hypergnn.functional.projection import Features, project
 from hypergnn.graph import Graph
 from hypergnn.hypergraph import Hypergraph
 from hypergnn.layers.base import Aggregate, Layer
+from hypergnn.shared_graph import SharedGraph
 
 
 class HypergraphConv(Layer):
@@ -119,9 +120,9 @@ class GraphConv(Layer):
         self.normalization = normalization
         self.reset_parameters()
 
-    def forward(self, x: Features, graph: Graph) -> Tensor:
+    def forward(self, x: Features, graph: Graph | SharedGraph) -> Tensor:
         """Convolve ``x`` over ``graph``."""
-        check_graph(graph)
+        check_graph(graph, may_be_shared=True)
         self._check(x, graph.n_vertices, graph.device)
         out = functional.graph_conv(x, graph, normalization=self.normalization, projection=self.projection)
         return self._finish(self._by_head(out), x)
@@ -159,9 +160,9 @@ class MeanConv(Layer):
         self.normalization = normalization
         self.reset_parameters()
 
-    def forward(self, x: Features, graph: Graph, H: Hypergraph) -> Tensor:
+    def forward(self, x: Features, graph: Graph | SharedGraph, H: Hypergraph) -> Tensor:
         """Convolve ``x`` over ``graph`` and ``H`` at once."""
-        check_graph(graph)
+        check_graph(graph, may_be_shared=True)
         self._check(x, graph.n_vertices, graph.device)
         out = functional.mean_conv(x, graph, H, normalization=self.normalization, projection=self.projection)
         return self._finish(self._by_head(out), x)

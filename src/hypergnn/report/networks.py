@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hypergnn.datasets import Dataset, available, load
-from hypergnn.datasets.errors import DataError
+from hypergnn.experiments.runner import with_graph
+from hypergnn.models import KINDS
 from hypergnn.report.embedding import embed
 from hypergnn.report.explorer import network, structure
 from hypergnn.report.insight import Insight, look
@@ -69,7 +70,7 @@ def show(
     for one in trained:
         try:
             insight = _insight(one.folder, fetch)
-        except (ValueError, DataError, OSError) as error:
+        except (ValueError, OSError) as error:
             shown.left_out.append(f"{one.label} is not in the explorer: {error}")
             continue
         if on_step is not None:
@@ -98,6 +99,8 @@ def _insight(folder: Path, fetch: Callable[[str], Dataset]) -> Insight:
     if name not in available() or model.about.get("feature_names") is not None:
         raise ValueError("it was trained on tables of one's own, which a run folder does not keep.")
     data = fetch(name)
+    if "graph" in KINDS[model.network.config.model].structures:
+        data = with_graph(data)
     here, there = describe(data, model.network.config)["data"], run.configuration["data"]
     if here["content"] != there["content"]:
         raise ValueError(f"it was trained on other data than what {name} is here.")
@@ -113,9 +116,9 @@ def _load(name: str, *, data_dir: str | os.PathLike[str] | None, seed: int | Non
 
 def _weight(insight: Insight) -> int:
     """Bytes of a network in the page, base64 included."""
-    n_vertices, n_classes = insight.probability.shape
-    attention = 0 if insight.attention is None else insight.attention.size
-    return 4 * (2 * attention + n_vertices * (n_classes + 4)) // 3 + 500
+    H = insight.data.hypergraph
+    numbers = 2 * H.n_incidences * len(insight.heads) + H.n_vertices * (insight.data.n_classes + 4)
+    return 4 * numbers // 3 + 500
 
 
 def _weight_of_structure(data: Dataset) -> int:

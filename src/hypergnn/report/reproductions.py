@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from hypergnn.experiments.paper import STAND_IN, TABLES, Cell
+from hypergnn.experiments.cells import Cell
+from hypergnn.experiments.paper import STAND_IN, TABLES
 from hypergnn.experiments.results import Results
 from hypergnn.experiments.statistics import compare, summarise, verdict
 from hypergnn.report.networks import Trained

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypergnn.experiments.paper import Cell, Comparison, Table
+from hypergnn.experiments.cells import Cell, Comparison, Table
 from hypergnn.experiments.results import Results
 from hypergnn.experiments.statistics import Test, compare, summarise, verdict
 from hypergnn.report import charts

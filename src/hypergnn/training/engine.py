@@ -21,6 +21,7 @@ from hypergnn.graph import Graph
 from hypergnn.hypergraph import Hypergraph
 from hypergnn.models import Config, Network
 from hypergnn.randomness import seeded
+from hypergnn.shared_graph import SharedGraph
 
 Parameters = dict[str, Tensor]
 
@@ -30,7 +31,7 @@ class Task:
     """What is learned: a dataset as tensors on one device."""
 
     x: Features
-    structures: dict[str, Graph | Hypergraph]
+    structures: dict[str, Graph | SharedGraph | Hypergraph]
     y: Tensor  # (N,)
     train: Tensor
     val: Tensor
@@ -43,7 +44,7 @@ class Task:
         """Prepare a dataset as the configuration wants it."""
         features = data.scaled(config.feature_scaling)
         x = torch.from_numpy(features) if not hasattr(features, "indptr") else SparseFeatures.from_scipy(features)
-        structures: dict[str, Graph | Hypergraph | None] = {"graph": data.graph, "hypergraph": data.hypergraph}
+        structures = {"graph": data.graph, "hypergraph": data.hypergraph}
         return cls(
             x=x.to(device),
             structures={name: one.to(device) for name, one in structures.items() if one is not None},
