@@ -11,7 +11,7 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
-run: $(READY) ## the paper's main comparison on Cora, ten trials a cell, beside what was published; a few minutes
+run: $(READY) ## the paper's main comparison on Cora, ten trials a cell, and a page to look at; a few minutes
 	$(BIN)/hypergnn reproduce
 
 results: $(READY) ## every table of the paper, a hundred trials a cell, kept in results/; hours, resumed by the same command

@@ -52,10 +52,10 @@ def _reproduce(arguments: argparse.Namespace) -> int:
         print(f"  {arguments.typed}", file=sys.stderr)
         return 130
     _print(done, tables, datasets)
+    _write_page(arguments)
     if arguments.keep is not None:
         done.results.write(arguments.keep, trials=trials)
         print(f"\nrecords: {arguments.keep}")
-    _write_page(arguments)
     return 0
 
 

@@ -9,10 +9,13 @@ const drawn = new Map(); // element → what it shows, to draw it again when the
 
 const colour = (number) => (number < 0 ? "var(--line)" : palette[number % palette.length]);
 
-async function draw(element, name, { datasets, renderer = "svg", ready } = {}) {
-  drawn.set(element, [name, { datasets, renderer, ready }]);
+async function draw(element, name, options = {}) {
+  const { datasets, dotSize, renderer = "svg", ready } = options;
+  drawn.set(element, [name, options]);
   const config = charts.themes[dark.matches ? "dark" : "light"];
-  const spec = datasets ? { ...charts.specs[name], datasets } : charts.specs[name];
+  const spec = structuredClone(charts.specs[name]);
+  if (datasets) spec.datasets = datasets;
+  if (dotSize) spec.layer[0].mark.size = dotSize;
   const shown = await window.vegaEmbed(element, spec, { actions: false, ast: true, config, renderer, hover: false });
   element.dataset.drawn = name;
   ready?.(shown.view);

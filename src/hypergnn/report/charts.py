@@ -179,7 +179,7 @@ def embedding(points: Rows = (), legend: Sequence[str] = ()) -> Any:
     dots_ = (
         layer("points")
         .transform_calculate(number=number)
-        .mark_circle(size=22, opacity=0.72)
+        .mark_circle(size=min(max(70_000 / max(len(points), 1), 6), 30), opacity=0.72)
         .encode(
             color=alt.Color(
                 "number:N",

@@ -118,10 +118,11 @@ function around() {
 }
 
 function drawMap() {
-  const { classes } = state.net.vertices;
+  const { classes, n } = state.net.vertices;
   byId("map-key").replaceChildren(...classes.map((name, number) => make("li", {}, dot(number), name)));
   const datasets = { points: points(), ...around() };
-  draw(byId("map"), "map", { datasets, renderer: "canvas", ready: listen });
+  const dotSize = Math.min(Math.max(70000 / n, 6), 30); // the more vertices, the smaller their dots
+  draw(byId("map"), "map", { datasets, dotSize, renderer: "canvas", ready: listen });
 }
 
 function listen(view) {

@@ -128,7 +128,7 @@ def render(page: Page) -> str:
 
     Example:
         >>> text = render(Page("A run", "One trial."))
-        >>> "<h1>A run</h1>" in text, "src=" in text
+        >>> "<h1>A run</h1>" in text, "<script src" in text
         (True, False)
     """
     jinja2 = import_extra("jinja2", "report", "a report")

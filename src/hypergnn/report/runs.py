@@ -46,7 +46,7 @@ def page_of_run(folder: Path) -> Page:
     rows = [{"row": title, "seed": one["seed"], "value": one["test_accuracy"]} for one in run.records]
     return Page(
         title=title,
-        lead=f"{about[0].upper()}{about[1:]}.",
+        lead=f"{about[0].upper()}{about[1:].partition(';')[0]}.",
         facts=facts,
         distributions=[Chart("trials", charts.trials(rows, [title]), "Accuracy of each trial")],
         curves=[chart] if (chart := curves_of(run, "curves", title)) else [],
