@@ -30,6 +30,7 @@ BASELINES = TABLES["baselines"]
 # Around the published numbers of Cora, so that each verdict occurs, and an order that is not the paper's.
 SHIFT = {"gcn": 2.0, "hyper-conv": -1.0, "hyper-attention": 0.0, "gat": -0.05}
 SPREAD = (-0.4, -0.1, 0.0, 0.2, 0.3)
+ROOM = 5_000_000
 
 
 def accuracies(cell):
@@ -246,7 +247,7 @@ def test_pairwise_networks_are_shown_with_the_graph_they_were_trained_on(tmp_pat
 
     data = with_graph(hg.datasets.load("digits"))
     hg.training.fit(data, Config("gat+hyper-attention", max_epochs=2), out=tmp_path)
-    (network,) = show([Trained(tmp_path, "both")]).networks
+    (network,) = show([Trained(tmp_path, "both")], budget=ROOM).networks
     assert network["heads"] == []
     assert "attention" not in network
 
@@ -267,9 +268,9 @@ def test_networks_that_cannot_be_shown_are_named_with_the_reason(tmp_path):
         "Digits is not in the explorer: the page would become too heavy.",
         "Own is not in the explorer: it was trained on tables of one's own, which a run folder does not keep.",
     ]
-    (network,) = show([digits]).networks
+    (network,) = show([digits], budget=ROOM).networks
     assert network["label"] == "Digits"
-    assert show([digits], seed=3).left_out == [
+    assert show([digits], seed=3, budget=ROOM).left_out == [
         "Digits is not in the explorer: it was trained on another split; --seed says which one was drawn."
     ]
 
@@ -277,7 +278,7 @@ def test_networks_that_cannot_be_shown_are_named_with_the_reason(tmp_path):
 @pytest.mark.usefixtures("quick_map")
 def test_the_weight_that_is_reckoned_with_is_that_of_the_page(tmp_path):
     train(tmp_path, "hyper-attention")
-    shown = show([Trained(tmp_path, "Digits")])
+    shown = show([Trained(tmp_path, "Digits")], budget=ROOM)
     weight = len(json.dumps(shown.networks)) + len(json.dumps(shown.datasets))
     assert show([Trained(tmp_path, "Digits")], budget=round(1.1 * weight)).networks
     assert not show([Trained(tmp_path, "Digits")], budget=round(0.9 * weight)).networks

@@ -24,9 +24,6 @@ from hypergnn.training.description import describe
 from hypergnn.training.fit import MODEL_FILE
 from hypergnn.training.ledger import read
 
-BUDGET = 5_500_000
-"""Bytes of the page that networks may take: what is left of 8 MB when charts and scripts have theirs."""
-
 
 @dataclass(frozen=True)
 class Trained:
@@ -52,7 +49,7 @@ def show(
     *,
     data_dir: str | os.PathLike[str] | None = None,
     seed: int | None = None,
-    budget: int = BUDGET,
+    budget: int,
     on_step: Callable[[str], None] | None = None,
 ) -> Shown:
     """Look into networks, first come first served, until the page is full.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -26,6 +27,11 @@ class Chart:
     def alt(self) -> str:
         """What it shows, for those who cannot see it."""
         return f"{self.caption}. {self.detail}".strip()
+
+    @property
+    def room(self) -> int:
+        """Pixels from top to bottom, axis and legend included, so that nothing moves when it is drawn."""
+        return int(self.chart.height) + 50
 
 
 @dataclass(frozen=True)
@@ -158,6 +164,7 @@ def _specification(chart: Any) -> dict[str, Any]:
     return found
 
 
+@cache
 def _bundle() -> str:
     """Vega, Vega-Lite and Vega-Embed as one module, of the version that the charts are written for."""
     convert = import_extra("vl_convert", "report", "a report")

@@ -93,7 +93,7 @@ def _findings(results: Results) -> Iterator[Finding]:
                 better, worse = (results.accuracies(table.cell(one)) for one in (comparison.better, comparison.worse))
                 against = compare(worse, better).p
                 is_clear = against is not None and against < LEVEL
-                yield Finding("fails", "Does not hold." if is_clear else "Not seen.", f"{words}.")
+                yield Finding("fails", "Does not hold." if is_clear else "Not confirmed.", f"{words}.")
             elif test.p is not None and test.p < LEVEL:
                 yield Finding("holds", "Holds.", f"{words}.")
             else:

@@ -120,7 +120,13 @@ def claim(table: Table, comparison: Comparison) -> str:
         first, second = f"{better.column} layers {better.row}", f"{worse.column} layers"
     elif table.name == "hidden":
         where = f"width {where}"
-    return f"{first} better than {second} ({where})"
+    return f"{first} better than {second} ({_unbroken(where)})"
+
+
+def _unbroken(column: str) -> str:
+    """A column's name with its setting kept in one line."""
+    name, comma, setting = column.partition(", ")
+    return name + comma + setting.replace(" ", "\N{NO-BREAK SPACE}").replace("-", "-\N{WORD JOINER}")
 
 
 def judged(test: Test) -> tuple[str, str]:
@@ -229,8 +235,8 @@ def _point(cell: Cell, results: Results) -> dict[str, Any]:
     return {
         "row": cell.row,
         "mean": _rounded(summary.mean if summary else None),
-        "low": _rounded(low),
-        "high": _rounded(high),
+        "low": None if low is None else _rounded(max(low, 0.0)),  # two trials can have an interval beyond all sense
+        "high": None if high is None else _rounded(min(high, 100.0)),
         "published": published,
         "from": None if spread is None or published is None else _rounded(published - spread),
         "to": None if spread is None or published is None else _rounded(published + spread),

@@ -17,6 +17,8 @@ from hypergnn.training.ledger import RUN
 PAGE = "report.html"
 LARGEST = 8_000_000
 """Bytes that a page may have."""
+_RESERVE = 100_000
+"""Bytes for what is said of networks: controls, the map, and which have no place."""
 
 
 def write(
@@ -52,17 +54,15 @@ def write(
     """
     folder = Path(run)
     page, networks = _content(folder)
-    shown = show(networks, data_dir=data_dir, seed=seed, on_step=on_step)
+    room = LARGEST - len(render(page).encode()) - _RESERVE
+    shown = show(networks, data_dir=data_dir, seed=seed, budget=room, on_step=on_step)
     page.datasets, page.networks, page.left_out = shown.datasets, shown.networks, shown.left_out
     if not networks:
         page.left_out.append(
             "There is no trained network in this folder. Write the page of a run folder, where the networks are kept."
         )
-    text = render(page).encode()
-    if len(text) > LARGEST:
-        raise ValueError(f"the page must have at most {LARGEST} bytes; it has {len(text)}.")
     target = folder / PAGE if out is None else Path(out)
-    write_atomic(target, text)
+    write_atomic(target, render(page).encode())
     if figures is not None:
         drawing.save(page, shown.maps, Path(figures))
     return target
