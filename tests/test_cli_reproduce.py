@@ -152,7 +152,7 @@ def test_lines_come_with_each_run_and_now_and_then():
 
 
 @pytest.mark.slow
-def test_a_signal_stops_and_the_same_command_resumes(tmp_path):
+def test_a_signal_stops_in_good_order_without_any_data(tmp_path):
     command = [sys.executable, "-m", "hypergnn", "reproduce", "--trials", "2", "--jobs", "1", "--out", "run"]
     source = str(Path(hg.__file__).parents[1])
     environment = {**os.environ, "PYTHONPATH": source, "PYTHONUNBUFFERED": "1"}
