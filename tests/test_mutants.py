@@ -128,6 +128,13 @@ MUTANTS = {
         "np.concatenate([target, source, loop]) * n_vertices + np.concatenate([source, target, loop])",
         "np.concatenate([target, loop]) * n_vertices + np.concatenate([source, loop])",
     ),
+    "neighbours counted once for each hyperedge they share": (
+        "shared_graph.py",
+        "(used @ used.T == 0)",
+        "(used @ used.T >= 0)",
+    ),
+    "no loop for a vertex without hyperedges": ("shared_graph.py", "if not path:", "if False:"),
+    "blocks multiplied from the wrong row": ("kernels/blocks.py", "row += size", "row += 0"),
     "graph attention the wrong way round": (
         "functional/pairwise.py",
         "target_score.index_select(-2, graph.target) + source_score.index_select(-2, graph.source)",
@@ -268,7 +275,8 @@ def exit_code_of(file, text, replacement):
             sys.path.insert(0, folder)
             null = os.open(os.devnull, os.O_WRONLY)
             os.dup2(null, 1), os.dup2(null, 2)
-            tests = ["hypergraph", "graph", "paper_claims", "randomness", "layers", "kernels", "functional"]
+            tests = ["hypergraph", "graph", "paper_claims", "randomness", "layers", "kernels", "functional",
+                     "shared_graph"]
             files = [str(root / "tests" / f"test_{name}.py") for name in tests]
             code = pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not slow",
                                 "--rootdir", str(root), *files])

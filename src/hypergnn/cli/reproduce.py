@@ -86,10 +86,12 @@ def _chosen(arguments: argparse.Namespace) -> tuple[list[Table], list[str] | Non
         check_choice("TABLE", name, tuple(TABLES))
     for name in arguments.dataset or ():
         check_choice("--dataset", name, available())
-    if arguments.all or arguments.tables:
+    is_quick = not arguments.all and not arguments.tables
+    trials = arguments.trials if arguments.trials is not None else _QUICK_TRIALS if is_quick else _TRIALS
+    if not is_quick:
         names = list(TABLES) if arguments.all else list(dict.fromkeys(arguments.tables))
-        return [TABLES[name] for name in names], arguments.dataset, arguments.trials or _TRIALS
-    return [TABLES["baselines"]], arguments.dataset or ["cora"], arguments.trials or _QUICK_TRIALS
+        return [TABLES[name] for name in names], arguments.dataset, trials
+    return [TABLES["baselines"]], arguments.dataset or ["cora"], trials
 
 
 def _run(

@@ -26,21 +26,23 @@ BEGIN, END = "<!-- results: written by `make docs` -->", "<!-- end of results --
 _NOTHING = "No results are kept yet: `make results` measures all of them, and can be stopped and started again."
 _INTRODUCTION = """# Results
 
-The paper's tables, measured and published side by side. This page is written from the records in `results/` by
-`make docs`; a test compares the two. `make results` measures all of it anew: `hypergnn reproduce --all`, which can be
+The paper's tables, measured and published side by side. This page is written from the records in `results/` by `make
+docs`; a test compares the two. `make results` measures all of it anew: `hypergnn reproduce --all`, which can be
 stopped at any time and goes on where it was.
 
-All cells follow one protocol ([paper_map.md](paper_map.md), Section 4), and nothing is chosen by test accuracy: a trial is
-judged once, with the parameters of its lowest validation loss. Trials have the seeds 0, 1, 2, … Accuracies are in percent:
-mean ± standard deviation of the trials, and the interval in which the mean of endlessly many trials lies with 95 % confidence.
+All cells follow one protocol ([paper_map.md](paper_map.md), Section 4), and nothing is chosen by test accuracy: a
+trial is judged once, with the parameters of its lowest validation loss. Trials have the seeds 0, 1, 2, … Accuracies
+are in percent: mean ± standard deviation of the trials, and the interval in which the mean of endlessly many trials
+lies with 95 % confidence.
 
-The verdict is *reproduced* where the published mean lies in that interval, widened by the published spread where there is
-one; else our mean is *above* or *below* it. With a hundred trials the interval is narrow, so a cell can be above or
-below by a few tenths of a point, which other versions, initial values or readings of the paper would explain as well.
+The verdict is *reproduced* where the published mean lies in that interval, widened by the published spread where
+there is one; else our mean is *above* or *below* it. With a hundred trials the interval is narrow, so a cell can be
+above or below by a few tenths of a point, which other versions, initial values or readings of the paper would explain
+as well.
 
-The paper's claims that one method beats another are tested as the paper does it, by a one-sided two-sample t-test (p), and
-by Welch's, which does not take the spreads for equal. The trials of all networks share the data's one split, so the tests
-speak of that split only. They are not corrected for their number.
+The paper's claims that one method beats another are tested as the paper does it, by a one-sided two-sample t-test
+(p), and by Welch's, which does not take the spreads for equal. The trials of all networks share the data's one split,
+so the tests speak of that split only. They are not corrected for their number.
 """
 
 
@@ -110,8 +112,8 @@ def _overview(results: Results) -> str:
     trials = sum(map(len, results.runs.values()))
     hours = sum(trial.seconds for run in results.runs.values() for trial in run) / 3600
     return (
-        f"{trials} trials of {len(results.runs)} different settings, {hours:.1f} hours of one core. Of the cells that the "
-        f"paper has a number for: {', '.join(said) or 'none measured'}.\n"
+        f"{trials} trials of {len(results.runs)} different settings, {hours:.1f} hours of one core. Of the cells that "
+        f"the paper has a number for: {', '.join(said) or 'none measured'}.\n"
     )
 
 

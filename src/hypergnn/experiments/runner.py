@@ -22,6 +22,7 @@ from hypergnn.training import Progress as RunProgress
 from hypergnn.training.environment import environment
 
 _USUAL_EPOCHS = 500
+_TELLING = 0.1  # of a trial: what must be trained before the time left is worth a guess
 
 
 @dataclass(frozen=True)
@@ -174,6 +175,8 @@ class _Session:
         self.before = {job.run: sum(record.seed < trials for record in before.get(job.run, [])) for job in todo}
         self.done = dict(self.before)
         self.worked = 0.0  # trials finished in this session, in units of Job.weight
+        self.training = 0.0  # seconds that they took
+        self.fitting_since = self.start
 
     def data(self, name: str) -> Dataset | None:
         """A dataset, loaded once; ``None``, and noted as missing, if it cannot be had."""
@@ -209,6 +212,7 @@ class _Session:
                 data = self.joined[job.dataset]
             outcome = self._fit(job, data)
             self.done[job.run] = len(outcome.records)
+            self.training += time.monotonic() - self.fitting_since
             self.worked += (self.done[job.run] - self.before[job.run]) * job.weight
             if outcome.interrupted:
                 return True
@@ -220,6 +224,7 @@ class _Session:
             if self.on_progress is not None:
                 self.on_progress(self._progress(job, current))
 
+        self.fitting_since = time.monotonic()
         return fit(
             data,
             job.config,
@@ -232,10 +237,11 @@ class _Session:
 
     def _progress(self, job: Job, current: RunProgress) -> Progress:
         counted = [one for one in self.todo if one.dataset not in self.missing]
-        elapsed = time.monotonic() - self.start
+        now = time.monotonic()
         usual = mean(current.trial_epochs) if current.trial_epochs else _USUAL_EPOCHS
         trained = min(current.epochs / usual, self.trials - self.before[job.run])  # those that are running in part
         worked = self.worked + trained * job.weight
+        is_telling = self.worked > 0 or trained >= _TELLING
         rest = sum((self.trials - self.done[one.run]) * one.weight for one in counted if one is not job)
         rest += (self.trials - self.before[job.run] - trained) * job.weight
         return Progress(
@@ -245,6 +251,6 @@ class _Session:
             trials_done=sum(self.done[one.run] for one in counted),
             trials_total=self.trials * len(counted),
             current=current,
-            elapsed=elapsed,
-            seconds_left=elapsed * rest / worked if worked else None,
+            elapsed=now - self.start,
+            seconds_left=(self.training + now - self.fitting_since) * rest / worked if is_telling else None,
         )

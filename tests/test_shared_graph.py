@@ -1,0 +1,103 @@
+"""The graph of vertices that share a hyperedge, against the same graph with its links listed."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import real_data
+import torch
+
+import hypergnn as hg
+from hypergnn import shared_graph
+from hypergnn.functional import graph_conv, mean_conv
+from hypergnn.functional.pairwise import attention_links
+from hypergnn.kernels.blocks import block_product
+from hypergnn.models import Config
+from hypergnn.shared_graph import SharedGraph
+
+
+def listed(H):
+    """The same graph with every link in a list."""
+    incidence = H.to_scipy()
+    return hg.Graph.from_scipy((incidence @ incidence.T > 0).astype(np.float64))
+
+
+@pytest.fixture
+def crowded():
+    """Thirty vertices in up to eight of nine hyperedges, many sharing several; two are in none."""
+    rng = np.random.default_rng(3)
+    incidence = rng.random((30, 9)) < rng.random((30, 1)) ** 2
+    incidence[[4, 17]] = False
+    return hg.Hypergraph.from_incidence(*incidence.nonzero(), n_vertices=30, n_hyperedges=9)
+
+
+def test_neighbours_and_links_are_those_of_the_listed_graph(H):
+    graph, expected = SharedGraph.from_hypergraph(H), listed(H)
+    assert (graph.n_vertices, graph.n_links) == (expected.n_vertices, expected.n_links)
+    assert torch.equal(graph.degree, expected.degree)
+    x = torch.rand(2, H.n_vertices, 3, dtype=torch.float64)
+    torch.testing.assert_close(graph.neighbour_sum(x), expected.neighbour_sum(x))
+
+
+def test_a_pair_that_shares_several_hyperedges_is_linked_once(crowded):
+    graph, expected = SharedGraph.from_hypergraph(crowded), listed(crowded)
+    assert (crowded.to_scipy() @ crowded.to_scipy().T).max() > 3
+    x = torch.eye(30, dtype=torch.float64)
+    assert torch.equal(graph.neighbour_sum(x), expected.neighbour_sum(x))
+
+
+def test_convolutions_take_it(crowded, normalization):
+    graph, expected = SharedGraph.from_hypergraph(crowded), listed(crowded)
+    x, projection = torch.rand(30, 5), torch.rand(5, 2)
+    ours = graph_conv(x, graph, normalization=normalization, projection=projection)
+    torch.testing.assert_close(ours, graph_conv(x, expected, normalization=normalization, projection=projection))
+    torch.testing.assert_close(mean_conv(x, graph, crowded), mean_conv(x, expected, crowded))
+
+
+def test_gradients_are_exact(crowded):
+    graph = SharedGraph.from_hypergraph(crowded)
+    x = torch.rand(30, 2, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(graph.neighbour_sum, x)
+
+
+def test_attention_needs_links(crowded):
+    graph = SharedGraph.from_hypergraph(crowded)
+    with pytest.raises(TypeError, match="graph must be a Graph; got SharedGraph"):
+        attention_links(torch.rand(30, 1, 2), graph, torch.rand(1, 2), torch.rand(1, 2))
+
+
+def test_too_many_combinations_are_refused(crowded, monkeypatch):
+    monkeypatch.setattr(shared_graph, "LARGEST", 100)
+    with pytest.raises(ValueError, match=r"blocks of at most 100 entries; got \d+\. Leave out large hyperedges"):
+        SharedGraph.from_hypergraph(crowded)
+    with pytest.raises(TypeError, match="H must be a Hypergraph"):
+        SharedGraph.from_hypergraph(listed(crowded))
+
+
+@pytest.mark.parametrize("width", [2, 40])
+def test_blocks_are_multiplied_one_by_one_and_trial_by_trial(width):
+    first, second = torch.tensor([[1.0, 2.0], [2.0, 3.0]]), torch.tensor([[4.0]])
+    blocks, offsets = torch.cat([first.flatten(), second.flatten()]), torch.tensor([0, 4, 5])
+    x = torch.rand(3, 3, width)
+    expected = torch.block_diag(first, second) @ x
+    torch.testing.assert_close(block_product(x, blocks, offsets), expected)
+    assert torch.equal(block_product(x, blocks, offsets)[1], block_product(x[1], blocks, offsets))
+
+
+def test_training_gives_the_same_as_with_listed_links():
+    data = hg.datasets.load("digits")
+    H = data.hypergraph
+    config = Config(model="gcn", max_epochs=3)
+    with_links = hg.training.fit(replace(data, graph=listed(H)), config).records[0]
+    shared = hg.training.fit(replace(data, graph=SharedGraph.from_hypergraph(H)), config).records[0]
+    assert shared["val_loss"] == pytest.approx(with_links["val_loss"], rel=1e-4)
+
+
+@pytest.mark.slow
+def test_postings_that_share_a_word():
+    data = real_data.load("20news")
+    graph = SharedGraph.from_hypergraph(data.hypergraph)
+    words = (data.x.toarray() > 0).astype(np.float32)
+    for posting in (0, 5000, 16241):
+        assert graph.degree[posting] == np.count_nonzero(words @ words[posting])
+    assert graph.blocks.numel() < 11_000_000
