@@ -24,6 +24,7 @@ def small(tmp_path, monkeypatch):
     """The small table in the place of all others, in a folder of its own."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(paper, "TABLES", {"small": SMALL, "baselines": SMALL})
+    monkeypatch.setattr("hypergnn.report.write", lambda out, **_: Path(out, "report.html"))
     return tmp_path
 
 
@@ -37,7 +38,7 @@ def test_tables_are_printed_and_kept(small, capsys):
     assert printed.out.startswith("A small table\n")
     assert "95 % interval" in printed.out
     assert "conv (digits) > gcn (digits)" in printed.out
-    assert printed.out.endswith("\nrecords: kept\n")
+    assert printed.out.endswith("\npage: runs/paper/report.html\n\nrecords: kept\n")
     lines = printed.err.splitlines()
     assert lines[0].startswith("small conv on digits: 0/2 trials, ")
     assert "| run 2/2, 4/4 trials, 0:0" in lines[-1]
