@@ -16,7 +16,7 @@ import hypergnn as hg
 from hypergnn import report
 from hypergnn.cli import main
 from hypergnn.experiments.paper import STAND_IN, TABLES
-from hypergnn.experiments.results import Results
+from hypergnn.experiments.results import Results, note
 from hypergnn.models import Config
 from hypergnn.report.charts import PALETTE
 from hypergnn.report.embedding import embed
@@ -24,6 +24,7 @@ from hypergnn.report.insight import look
 from hypergnn.report.networks import Trained, show
 from hypergnn.report.packing import pack, pack_shares
 from hypergnn.report.page import Page, render
+from hypergnn.report.reproductions import page_of_results
 from hypergnn.training.ledger import Ledger
 
 BASELINES = TABLES["baselines"]
@@ -282,6 +283,22 @@ def test_the_weight_that_is_reckoned_with_is_that_of_the_page(tmp_path):
     weight = len(json.dumps(shown.networks)) + len(json.dumps(shown.datasets))
     assert show([Trained(tmp_path, "Digits")], budget=round(1.1 * weight)).networks
     assert not show([Trained(tmp_path, "Digits")], budget=round(0.9 * weight)).networks
+
+
+@pytest.mark.usefixtures("quick_map")
+def test_other_tables_are_shown_too_with_the_networks_they_have(tmp_path):
+    cell = TABLES["hidden"].cell("hyper-conv/4")
+    train(tmp_path / cell.run, "hyper-conv", hidden=4, heads=1)
+    note(tmp_path, {"datasets:cora/nodes": 2708.0, "datasets:cora/edges": 5278.0}, {"cpu": "of the test"})
+    page, networks = page_of_results(tmp_path)
+    assert [table.name for table in page.tables] == ["datasets", "hidden"]
+    nodes, edges = page.tables[0].rows[0].cells
+    assert (nodes.measured, nodes.verdict) == ("2708", "")
+    assert (edges.measured, *edges.lines, edges.verdict) == ("5278", "published 5429", "counted otherwise")
+    assert [row.label for row in page.tables[1].rows] == ["4"]
+    assert page.tables[1].columns == ["GCN*", "Hyper-Conv."]
+    assert [chart.caption for chart in page.curves] == ["Hyper-Conv. on Cora, 1 head, width 4"]
+    assert [one.label for one in networks] == ["Hyper-Conv. on Cora, 1 head, width 4"]
 
 
 def test_a_reproduction_ends_with_the_path_of_its_page(tmp_path, monkeypatch, capsys):

@@ -19,8 +19,9 @@ from hypergnn.training.fit import MODEL_FILE
 from hypergnn.training.ledger import read
 
 _ALL = {**TABLES, STAND_IN.name: STAND_IN}
-_CURVES = ("baselines", "newsgroup", "sota", "digits")
-"""Tables whose networks have their curves drawn: the others vary one setting of these."""
+_USUAL = ("baselines", "newsgroup", "sota", "digits")
+"""Tables whose networks have the paper's usual settings: the others vary one of these."""
+_MOST_CURVES = 20
 _EXPLORED = ("hyper-attention", "hyper-conv")
 """Networks for the explorer: those of the paper that use hyperedges alone."""
 
@@ -115,30 +116,37 @@ def _note(findings: list[Finding]) -> str:
     )
 
 
+def _cells(results: Results) -> list[Cell]:
+    """The cells that have run folders, one for each, those with the paper's usual settings first."""
+    order = [*_USUAL, *(name for name in _ALL if name not in _USUAL)]
+    found: dict[Path, Cell] = {}
+    for cell in (cell for name in order for cell in _ALL[name].cells):
+        if (folder := results.run_folder(cell)) is not None:
+            found.setdefault(folder, cell)
+    return list(found.values())
+
+
 def _curves(results: Results) -> Iterator[Chart]:
-    drawn: set[Path] = set()
-    for table in _CURVES:
-        for cell in _ALL[table].cells:
-            folder = results.run_folder(cell)
-            if folder is None or folder in drawn or cell.config is None:
-                continue
-            drawn.add(folder)
-            chart = curves_of(read(folder), f"curves-{cell.run}", network_name(cell.dataset, cell.config))
-            if chart is not None:
-                yield chart
+    """The curves of the usual networks, or of all others if there is none of them."""
+    cells = _cells(results)
+    for cell in [cell for cell in cells if cell.table in _USUAL] or cells[:_MOST_CURVES]:
+        folder = results.run_folder(cell)
+        if folder is None or cell.config is None:
+            continue
+        chart = curves_of(read(folder), f"curves-{cell.run}", network_name(cell.dataset, cell.config))
+        if chart is not None:
+            yield chart
 
 
 def _networks(results: Results) -> Iterator[Trained]:
-    """One network of each kind and dataset, attention first, as the paper's settings make it."""
-    cells = [
-        cell for table in _CURVES for cell in _ALL[table].cells if cell.config is not None and not cell.config.skip
-    ]
+    """One network of each kind and dataset, attention first."""
+    seen = set()
     for model in _EXPLORED:
-        for dataset in dict.fromkeys(cell.dataset for cell in cells):
-            for cell in cells:
-                folder = results.run_folder(cell)
-                if cell.config is None or (cell.dataset, cell.config.model) != (dataset, model) or folder is None:
-                    continue
-                if (folder / MODEL_FILE).exists():
-                    yield Trained(folder, network_name(dataset, cell.config))
-                    break
+        for cell in _cells(results):
+            folder = results.run_folder(cell)
+            if folder is None or cell.config is None or cell.config.model != model or cell.dataset in seen:
+                continue
+            if (folder / MODEL_FILE).exists():
+                seen.add(cell.dataset)
+                yield Trained(folder, network_name(cell.dataset, cell.config))
+        seen.clear()

@@ -165,7 +165,10 @@ def _cell(table: Table, cell: Cell | None, results: Results) -> CellView:
         return CellView(cell.name, lines=stated, verdict="quoted", kind="quoted")
     if cell.measure != "accuracy":
         number = results.measured(cell)
-        return CellView(cell.name, "not measured" if number is None else _plain(number, cell), stated)
+        if number is None:
+            return CellView(cell.name, "not measured", stated)
+        is_other = cell.measure == "count" and published is not None and number != published.mean
+        return CellView(cell.name, _plain(number, cell), stated, "counted otherwise" if is_other else "", "none")
     accuracies = results.accuracies(cell)
     if not accuracies:
         return CellView(cell.name, lines=(*stated, "not run"))
