@@ -296,7 +296,9 @@ def test_other_tables_are_shown_too_with_the_networks_they_have(tmp_path):
     assert (nodes.measured, nodes.verdict) == ("2708", "")
     assert (edges.measured, *edges.lines, edges.verdict) == ("5278", "published 5429", "counted otherwise")
     assert [row.label for row in page.tables[1].rows] == ["4"]
-    assert page.tables[1].columns == ["GCN*", "Hyper-Conv."]
+    assert page.tables[1].columns == ["Hyper-Conv."]
+    assert len(page.tables[0].rows) == 1
+    assert "Where trials are few, intervals are wide" in page.lead
     assert [chart.caption for chart in page.curves] == ["Hyper-Conv. on Cora, 1 head, width 4"]
     assert [one.label for one in networks] == ["Hyper-Conv. on Cora, 1 head, width 4"]
 

@@ -22,6 +22,8 @@ _ALL = {**TABLES, STAND_IN.name: STAND_IN}
 _USUAL = ("baselines", "newsgroup", "sota", "digits")
 """Tables whose networks have the paper's usual settings: the others vary one of these."""
 _MOST_CURVES = 20
+_FEW = 20
+"""Trials below which an interval says little."""
 _EXPLORED = ("hyper-attention", "hyper-conv")
 """Networks for the explorer: those of the paper that use hyperedges alone."""
 
@@ -59,6 +61,8 @@ def _lead(cells: list[Cell], results: Results) -> str:
     lowest, cell = min(short, key=lambda one: one[0])
     if lowest < 0 and cell.config is not None:
         text += f" The largest shortfall is {-lowest:.2f} points: {network_name(cell.dataset, cell.config)}."
+    if min(len(results.trials(cell)) for cell in cells) < _FEW:
+        text += " Where trials are few, intervals are wide: that a published number lies in one then says little."
     return text
 
 

@@ -44,7 +44,8 @@ def view(table: Table, results: Results) -> TableView | None:
     ]
     if not columns:
         return None
-    rows = [row for row in table.rows if any(table.at(row, column) for column in columns)]
+    shown = {cell.row for cell in table.cells if cell.is_quoted or is_measured(cell, results)}
+    rows = [row for row in table.rows if row in shown and any(table.at(row, column) for column in columns)]
     cells = {(row, column): _cell(table, table.at(row, column), results) for row in rows for column in columns}
     if table.name in _SETTINGS:  # a line for each value: there are more of them than of methods
         lines, heads = [RowView(column, [cells[row, column] for row in rows]) for column in columns], rows
@@ -166,7 +167,7 @@ def _cell(table: Table, cell: Cell | None, results: Results) -> CellView:
     if cell.measure != "accuracy":
         number = results.measured(cell)
         if number is None:
-            return CellView(cell.name, "not measured", stated)
+            return CellView(cell.name, lines=(*stated, "not measured"))
         is_other = cell.measure == "count" and published is not None and number != published.mean
         return CellView(cell.name, _plain(number, cell), stated, "counted otherwise" if is_other else "", "none")
     accuracies = results.accuracies(cell)
