@@ -230,7 +230,7 @@ def test_an_interrupt_keeps_what_is_finished(tmp_path):
 
 
 def test_data_that_cannot_be_had_is_left_out_and_named(tmp_path, monkeypatch):
-    def load(name):
+    def load(name, **_):
         if name == "cora":
             raise hg.datasets.DataNotFoundError("no source has cora")
         return hg.datasets.load(name)

@@ -124,7 +124,7 @@ def reproduce(
         datasets: Only the cells of these; all if omitted.
         out: Folder of the reproduction. Trials that stand in it are not trained again.
         threads: As in :func:`hypergnn.training.fit`.
-        on_progress: Called as training goes on, from this thread.
+        on_progress: Called as training goes on, from this thread. Without it, downloads show no progress either.
 
     Raises:
         DataNotFoundError: If none of the datasets can be had.
@@ -182,7 +182,7 @@ class _Session:
         """A dataset, loaded once; ``None``, and noted as missing, if it cannot be had."""
         if name not in self.loaded and name not in self.missing:
             try:
-                self.loaded[name] = load(name)
+                self.loaded[name] = load(name, quiet=self.on_progress is None)
             except DataNotFoundError as error:
                 self.missing[name] = error
         return self.loaded.get(name)
@@ -202,6 +202,8 @@ class _Session:
 
     def train(self) -> bool:
         """Train all that is missing; whether an interrupt ended that early."""
+        for job in self.todo:  # all data before any training, so that nothing is found missing hours later
+            self.data(job.dataset)
         for job in self.todo:
             data = self.data(job.dataset)
             if data is None:
