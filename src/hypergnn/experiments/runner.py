@@ -37,7 +37,7 @@ class Job:
     @property
     def weight(self) -> float:
         """About how long one of its trials takes, compared with those of others; only the time left depends on it."""
-        of_data = {"cora": 1.0, "citeseer": 1.3, "pubmed": 8.0, "20news": 6.0, "digits": 1.0}[self.dataset]
+        of_data = {"cora": 1.0, "citeseer": 1.3, "pubmed": 8.0, "20news": 6.0}.get(self.dataset, 1.0)
         kind = KINDS[self.config.model]
         wide = max(0.3, self.config.heads * self.config.hidden / 64)
         return of_data * wide * (6 if kind.has_attention else 1) * len(kind.structures) * self.config.depth / 2
