@@ -289,6 +289,17 @@ def test_damaged_or_missing_records_are_refused(tmp_path):
         Results.read(tmp_path)
 
 
+def test_a_reproduction_is_read_while_it_is_written(tmp_path):
+    reproduce([SMALL], trials=2, out=tmp_path, threads=1)
+    folder = tmp_path / SMALL.cell("conv").run
+    *whole, last = (folder / "trials.jsonl").read_bytes().splitlines(keepends=True)
+    (folder / "trials.jsonl").write_bytes(b"".join([last, *whole, b'{"seed": 2, "epo']))
+    assert [record.seed for record in Results.read(tmp_path).trials(SMALL.cell("conv"))] == [0, 1]
+    (folder / "run.json").write_text("[]")
+    with pytest.raises(ValueError, match="must describe a run; it is corrupt"):
+        Results.read(tmp_path)
+
+
 def test_lines_and_claims_in_words():
     results = results_of(conv=[49.0, 50.0, 51.0], gcn=[49.5, 50.5, 52.0])
     said = {one.name: line_of(one, results) for one in SMALL.cells}

@@ -23,6 +23,7 @@ from hypergnn.training.environment import environment
 
 _USUAL_EPOCHS = 500
 _TELLING = 0.1  # of a trial: what must be trained before the time left is worth a guess
+_NEVER_MORE = 0.9  # of a trial counts as trained while it goes on
 
 
 @dataclass(frozen=True)
@@ -241,7 +242,9 @@ class _Session:
         counted = [one for one in self.todo if one.dataset not in self.missing]
         now = time.monotonic()
         usual = mean(current.trial_epochs) if current.trial_epochs else _USUAL_EPOCHS
-        trained = min(current.epochs / usual, self.trials - self.before[job.run])  # those that are running in part
+        ended = current.done - self.before[job.run]
+        most = ended + _NEVER_MORE * (self.trials - current.done)
+        trained = min(current.epochs / usual, most)  # those that are running in part
         worked = self.worked + trained * job.weight
         is_telling = self.worked > 0 or trained >= _TELLING
         rest = sum((self.trials - self.done[one.run]) * one.weight for one in counted if one is not job)
