@@ -23,7 +23,7 @@ from hypergnn.training.environment import environment
 
 _USUAL_EPOCHS = 500
 _TELLING = 0.1  # of a trial: what must be trained before the time left is worth a guess
-_NEVER_MORE = 0.9  # of a trial counts as trained while it goes on
+_SHARE_OF_UNFINISHED = 0.9  # of a trial counts as trained while it goes on
 
 
 @dataclass(frozen=True)
@@ -243,7 +243,7 @@ class _Session:
         now = time.monotonic()
         usual = mean(current.trial_epochs) if current.trial_epochs else _USUAL_EPOCHS
         ended = current.done - self.before[job.run]
-        most = ended + _NEVER_MORE * (self.trials - current.done)
+        most = ended + _SHARE_OF_UNFINISHED * (self.trials - current.done)
         trained = min(current.epochs / usual, most)  # those that are running in part
         worked = self.worked + trained * job.weight
         is_telling = self.worked > 0 or trained >= _TELLING
