@@ -164,6 +164,7 @@ def test_tests_are_one_sided_and_welch_differs_where_spreads_do():
     assert compare(worse, better).p == pytest.approx(1 - test.p)
     assert compare([80.0], [81.0, 82.0]).p is None
     assert compare([80.0, 80.0], [80.0, 80.0]).p is None
+    assert compare([82.1, 82.1], [80.0, 80.5]).p < 0.05  # without a warning
 
 
 @pytest.mark.parametrize(
