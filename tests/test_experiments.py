@@ -304,9 +304,13 @@ def test_a_reproduction_is_read_while_it_is_written(tmp_path):
 def test_lines_and_claims_in_words():
     results = results_of(conv=[49.0, 50.0, 51.0], gcn=[49.5, 50.5, 52.0])
     said = {one.name: line_of(one, results) for one in SMALL.cells}
-    assert (said["conv"].measured, said["conv"].published, said["conv"].verdict) == ("50.00 ± 1.00", "50", "reproduced")
-    assert said["conv"].interval == "47.52 … 52.48"
-    assert (said["same"].verdict, said["same"].published) == ("below", "99 ± 0.5")
+    assert (said["conv"].measured, said["conv"].published, said["conv"].verdict) == (
+        "50.00 ± 1.00",
+        "50.0",
+        "reproduced",
+    )
+    assert (said["conv"].trials, said["conv"].interval) == ("3", "47.52 … 52.48")
+    assert (said["same"].verdict, said["same"].published) == ("below", "99.0 ± 0.5")
     assert (said["gcn"].published, said["gcn"].verdict) == ("", "")
     assert (said["quoted"].measured, said["quoted"].verdict) == ("", "quoted")
     assert (said["digits/nodes"].measured, said["digits/nodes"].verdict) == ("1797", "equal")
@@ -324,6 +328,9 @@ def test_lines_and_claims_in_words():
     assert "A small table" in text
     assert "conv (digits) > gcn (digits)  -0.67" in text
     assert "0.016" in text
+    assert text.endswith("“reproduced” says little.")
+    assert not as_text(SMALL, results_of(conv=[50.0, 51.0] * 15)).endswith("little.")
+    assert line_of(TABLES["baselines"].cell("citeseer/gcn+hyper-conv"), NOTHING).published == "70.00"
 
 
 def test_counts_of_real_data():
@@ -356,8 +363,8 @@ def test_the_page_says_what_does_not_hold():
     }
     page = results_page(Results(runs, {"datasets:cora/edges": 5278}, [], {}))
     assert "12 trials of 4 different settings, 12.0 hours of one core" in page
-    assert "| GCN\\* | Cora | 84.00 ± 0.10 | 83.75 … 84.25 | 81.8 | above |" in page
-    assert "| Cora | edges | 5278 |  | 5429 | counted otherwise |" in page
+    assert "| GCN\\* | Cora | 84.00 ± 0.10 | 3 | 83.75 … 84.25 | 81.80 | above |" in page
+    assert "| Cora | edges | 5278 |  |  | 5429 | counted otherwise |" in page
     against = page.partition("## Claims of the paper that do not hold")[2]
     assert "- baselines: Hyper-Conv. (Cora) > GCN* (Cora) (-4.00)" in against
     assert "Hyper-Atten. (Cora) > GAT* (Cora)" not in against
