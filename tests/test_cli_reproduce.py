@@ -40,8 +40,8 @@ def test_tables_are_printed_and_kept(small, capsys):
     assert "conv (digits) > gcn (digits)" in printed.out
     assert printed.out.endswith("\npage: runs/paper/report.html\n\nrecords: kept\n")
     lines = printed.err.splitlines()
-    assert lines[0].startswith("small conv on digits: 0/2 trials, ")
-    assert "| run 2/2, 4/4 trials, 0:0" in lines[-1]
+    assert "0/2 runs, 0/4 trials | small, conv on digits: 0/2, test –, " in lines[0]
+    assert "0:00 left, 2/2 runs, 4/4 trials | small, gcn on digits: 2/2, test " in lines[-1]
     assert Results.read("kept").runs == Results.read("runs/paper").runs
     assert run("small", "--trials", 2, "--quiet", "--out", small / "runs" / "paper") == 0
     assert capsys.readouterr().err == ""
@@ -99,7 +99,7 @@ def test_mistakes_are_one_line_and_leave_nothing(command, message, tmp_path, mon
 
 
 def test_without_cora_the_digits_are_compared(small, monkeypatch, capsys):
-    def load(name):
+    def load(name, **_):
         if name != "digits":
             raise hg.datasets.DataNotFoundError(f"no source has {name}")
         return hg.datasets.load(name)
@@ -138,6 +138,12 @@ def test_an_interrupt_says_how_to_go_on(monkeypatch, capsys):
     assert "trials are kept in runs/paper. To resume:\n  hypergnn reproduce small --trials 2" in printed.err
 
 
+def test_help_names_all_tables(capsys):
+    with pytest.raises(SystemExit):
+        run("--help")
+    assert ", ".join(paper.TABLES) in " ".join(capsys.readouterr().out.split())
+
+
 def test_lines_come_with_each_run_and_now_and_then():
     job = Job("digits/a", "digits", Config(), SMALL.cells[:1])
 
@@ -148,7 +154,7 @@ def test_lines_come_with_each_run_and_now_and_then():
     told = [(0, 0, 0), (1, 0, 0), (2, 0, 1), (6, 0, 1), (6, 0, 2), (7, 0, 3), (8, 1, 10), (14, 1, 10)]
     assert [teller.is_news(at(*one)) for one in told] == [True, False, False, True, False, False, True, False]
     assert teller.text(at(5, 1, 12)) == (
-        "small conv on digits: 1/10 trials, 100 epochs, test 80.00 % | run 2/3, 12/30 trials, 0:05 + 1:01 left"
+        "0:05 + 1:01 left, 1/3 runs, 12/30 trials | small, conv on digits: 1/10, test 80.00 %, 100 epochs"
     )
 
 
@@ -163,7 +169,7 @@ def test_a_signal_stops_in_good_order_without_any_data(tmp_path):
         command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
     )
     for line in process.stderr:
-        if line.startswith("digits GCN* on digits:"):
+        if "| digits, GCN* on digits:" in line:
             break
     process.send_signal(signal.SIGINT)
     printed, told = process.communicate(timeout=60)

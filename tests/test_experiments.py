@@ -164,6 +164,7 @@ def test_tests_are_one_sided_and_welch_differs_where_spreads_do():
     assert compare(worse, better).p == pytest.approx(1 - test.p)
     assert compare([80.0], [81.0, 82.0]).p is None
     assert compare([80.0, 80.0], [80.0, 80.0]).p is None
+    assert compare([82.1, 82.1], [80.0, 80.5]).p < 0.05  # without a warning
 
 
 @pytest.mark.parametrize(
@@ -230,7 +231,7 @@ def test_an_interrupt_keeps_what_is_finished(tmp_path):
 
 
 def test_data_that_cannot_be_had_is_left_out_and_named(tmp_path, monkeypatch):
-    def load(name):
+    def load(name, **_):
         if name == "cora":
             raise hg.datasets.DataNotFoundError("no source has cora")
         return hg.datasets.load(name)
@@ -289,12 +290,27 @@ def test_damaged_or_missing_records_are_refused(tmp_path):
         Results.read(tmp_path)
 
 
+def test_a_reproduction_is_read_while_it_is_written(tmp_path):
+    reproduce([SMALL], trials=2, out=tmp_path, threads=1)
+    folder = tmp_path / SMALL.cell("conv").run
+    *whole, last = (folder / "trials.jsonl").read_bytes().splitlines(keepends=True)
+    (folder / "trials.jsonl").write_bytes(b"".join([last, *whole, b'{"seed": 2, "epo']))
+    assert [record.seed for record in Results.read(tmp_path).trials(SMALL.cell("conv"))] == [0, 1]
+    (folder / "run.json").write_text("[]")
+    with pytest.raises(ValueError, match="must describe a run; it is corrupt"):
+        Results.read(tmp_path)
+
+
 def test_lines_and_claims_in_words():
     results = results_of(conv=[49.0, 50.0, 51.0], gcn=[49.5, 50.5, 52.0])
     said = {one.name: line_of(one, results) for one in SMALL.cells}
-    assert (said["conv"].measured, said["conv"].published, said["conv"].verdict) == ("50.00 ± 1.00", "50", "reproduced")
-    assert said["conv"].interval == "47.52 … 52.48"
-    assert (said["same"].verdict, said["same"].published) == ("below", "99 ± 0.5")
+    assert (said["conv"].measured, said["conv"].published, said["conv"].verdict) == (
+        "50.00 ± 1.00",
+        "50.0",
+        "reproduced",
+    )
+    assert (said["conv"].trials, said["conv"].interval) == ("3", "47.52 … 52.48")
+    assert (said["same"].verdict, said["same"].published) == ("below", "99.0 ± 0.5")
     assert (said["gcn"].published, said["gcn"].verdict) == ("", "")
     assert (said["quoted"].measured, said["quoted"].verdict) == ("", "quoted")
     assert (said["digits/nodes"].measured, said["digits/nodes"].verdict) == ("1797", "equal")
@@ -312,6 +328,9 @@ def test_lines_and_claims_in_words():
     assert "A small table" in text
     assert "conv (digits) > gcn (digits)  -0.67" in text
     assert "0.016" in text
+    assert text.endswith("“reproduced” says little.")
+    assert not as_text(SMALL, results_of(conv=[50.0, 51.0] * 15)).endswith("little.")
+    assert line_of(TABLES["baselines"].cell("citeseer/gcn+hyper-conv"), NOTHING).published == "70.00"
 
 
 def test_counts_of_real_data():
@@ -344,8 +363,8 @@ def test_the_page_says_what_does_not_hold():
     }
     page = results_page(Results(runs, {"datasets:cora/edges": 5278}, [], {}))
     assert "12 trials of 4 different settings, 12.0 hours of one core" in page
-    assert "| GCN\\* | Cora | 84.00 ± 0.10 | 83.75 … 84.25 | 81.8 | above |" in page
-    assert "| Cora | edges | 5278 |  | 5429 | counted otherwise |" in page
+    assert "| GCN\\* | Cora | 84.00 ± 0.10 | 3 | 83.75 … 84.25 | 81.80 | above |" in page
+    assert "| Cora | edges | 5278 |  |  | 5429 | counted otherwise |" in page
     against = page.partition("## Claims of the paper that do not hold")[2]
     assert "- baselines: Hyper-Conv. (Cora) > GCN* (Cora) (-4.00)" in against
     assert "Hyper-Atten. (Cora) > GAT* (Cora)" not in against

@@ -101,3 +101,10 @@ def test_postings_that_share_a_word():
     for posting in (0, 5000, 16241):
         assert graph.degree[posting] == np.count_nonzero(words @ words[posting])
     assert graph.blocks.numel() < 11_000_000
+
+
+@pytest.mark.parametrize("width", [2, 40])
+def test_torch_can_trace_the_block_product(width):
+    x = torch.rand(2, 3, width, requires_grad=True)
+    arguments = (x, torch.rand(5), torch.tensor([0, 4, 5]))
+    torch.library.opcheck(torch.ops.hypergnn.block_product.default, arguments)

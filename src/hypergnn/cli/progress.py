@@ -159,14 +159,13 @@ class _TablesStatus:
         return is_news
 
     def text(self, progress: TablesProgress) -> str:
-        """The run in training, then all runs together."""
+        """All runs together, then the one in training: what does not fit a terminal is cut off at the end."""
         current, cell = progress.current, progress.job.cells[0]
         left = "" if progress.seconds_left is None else f" + {_clock(progress.seconds_left)} left"
         return (
-            f"{cell.table} {cell.row} on {cell.dataset}: {current.done}/{current.total} trials, "
-            f"{current.epochs} epochs, test {accuracy(current.test_accuracy)} | "
-            f"run {min(progress.runs_done + 1, progress.runs_total)}/{progress.runs_total}, "
-            f"{progress.trials_done}/{progress.trials_total} trials, {_clock(progress.elapsed)}{left}"
+            f"{_clock(progress.elapsed)}{left}, {progress.runs_done}/{progress.runs_total} runs, "
+            f"{progress.trials_done}/{progress.trials_total} trials | {cell.table}, {cell.row} on {cell.dataset}: "
+            f"{current.done}/{current.total}, test {accuracy(current.test_accuracy)}, {current.epochs} epochs"
         )
 
 
@@ -187,15 +186,18 @@ def _live(status: _Teller) -> Iterator[Callable[[Any], None]]:
     from rich.progress import SpinnerColumn, TextColumn
 
     bars = Bars(SpinnerColumn(), TextColumn("{task.description}"), console=Console(stderr=True), transient=True)
-    with bars:
-        task = bars.add_task("starting", total=None)
+    task = bars.add_task("starting", total=None)
 
-        def tell(progress: Any) -> None:
-            if resumed := status.resumed(progress):
-                bars.console.print(resumed, highlight=False)
-            bars.update(task, description=status.text(progress))
+    def tell(progress: Any) -> None:
+        bars.start()  # only now: a terminal has room for one live display, and downloads have theirs
+        if resumed := status.resumed(progress):
+            bars.console.print(resumed, highlight=False)
+        bars.update(task, description=status.text(progress))
 
+    try:
         yield tell
+    finally:
+        bars.stop()
 
 
 def _clock(seconds: float) -> str:

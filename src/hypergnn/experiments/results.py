@@ -14,6 +14,7 @@ from typing import Any
 from hypergnn.experiments.paper import Cell
 from hypergnn.files import write_atomic
 from hypergnn.training import ledger
+from hypergnn.training.json_lines import whole_lines
 
 INDEX = "results.json"
 """The file of the compact form that names its runs; the trials of each dataset stand beside it."""
@@ -158,15 +159,31 @@ def _read_folders(folder: Path) -> Results:
     measures_file = folder / MEASURES
     if not found and not measures_file.exists():
         raise ValueError(f"folder must be that of a reproduction, or hold {INDEX}; {folder} has no run in it.")
-    opened = {run: ledger.read(path) for run, path in sorted(found.items())}
+    runs = {run: _read_trials(path) for run, path in sorted(found.items())}
     noted = json.loads(measures_file.read_bytes()) if measures_file.exists() else {"environments": [], "measures": {}}
-    environments = [one for run in opened.values() for one in run.environments] + noted["environments"]
+    environments = [one for path in found.values() for one in _read_environments(path)] + noted["environments"]
     return Results(
-        runs={run: [_as_record(record) for record in one.records] for run, one in opened.items()},
+        runs=runs,
         measures=noted["measures"],
         environments=[one for place, one in enumerate(environments) if one not in environments[:place]],
         folders=found,
     )
+
+
+def _read_trials(folder: Path) -> list[TrialRecord]:
+    """The finished trials of a run, without their curves, which are a hundred times larger."""
+    records = [_as_record(record) for record, _ in whole_lines(folder / ledger.TRIALS)]
+    return sorted(records, key=lambda record: record.seed)
+
+
+def _read_environments(folder: Path) -> list[dict[str, Any]]:
+    try:
+        environments: list[dict[str, Any]] = json.loads((folder / ledger.RUN).read_bytes())["environments"]
+    except (ValueError, LookupError, TypeError) as error:
+        raise ValueError(
+            f"{folder / ledger.RUN} must describe a run; it is corrupt. Restore it from a copy."
+        ) from error
+    return environments
 
 
 def _as_record(record: Mapping[str, Any]) -> TrialRecord:

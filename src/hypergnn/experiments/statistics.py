@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
@@ -70,9 +71,11 @@ def compare(better: Sequence[float], worse: Sequence[float]) -> Test:
         return Test(difference, None, None)
     from scipy.stats import ttest_ind
 
-    pooled, welch = (
-        float(ttest_ind(better, worse, equal_var=equal, alternative="greater").pvalue) for equal in (True, False)
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of trials that are all equal, which is no fault of theirs
+        pooled, welch = (
+            float(ttest_ind(better, worse, equal_var=equal, alternative="greater").pvalue) for equal in (True, False)
+        )
     return Test(difference, pooled, welch)
 
 

@@ -11,6 +11,9 @@ from hypergnn.experiments.statistics import Summary, Test, Verdict, compare, sum
 
 SIGNIFICANT = 0.05
 """The level of the paper's tests."""
+FEW = 30
+"""Trials below which the reader is warned."""
+_TWO_DECIMALS = ("baselines", "skip", "depth")
 
 
 @dataclass(frozen=True)
@@ -19,6 +22,7 @@ class Line:
 
     cell: Cell
     measured: str
+    trials: str
     interval: str
     published: str
     verdict: str
@@ -57,21 +61,22 @@ def line_of(cell: Cell, results: Results) -> Line:
         >>> line.measured, line.published, line.verdict
         ('–', '78.4 ± 0.3', 'not run')
     """
-    published = "" if cell.published is None else _plain(cell.published.mean, cell.measure)
+    published = "" if cell.published is None else _as_published(cell.published.mean, cell)
     if cell.published is not None and cell.published.spread is not None:
         published += f" ± {cell.published.spread:g}"
     if cell.is_quoted:
-        return Line(cell, "", "", published, "quoted")
+        return Line(cell, "", "", "", published, "quoted")
     if cell.config is None:
         number = results.measured(cell)
         said = "not run" if number is None else _judged(cell, number)
-        return Line(cell, "–" if number is None else _plain(number, cell.measure), "", published, said)
+        return Line(cell, "–" if number is None else _as_published(number, cell), "", "", published, said)
     summary = summary_of(cell, results)
     if summary is None:
-        return Line(cell, "–", "", published, "not run")
+        return Line(cell, "–", "0", "", published, "not run")
     spread = "" if summary.sd is None else f" ± {summary.sd:.2f}"
     interval = "" if summary.interval is None else f"{summary.interval[0]:.2f} … {summary.interval[1]:.2f}"
-    return Line(cell, f"{summary.mean:.2f}{spread}", interval, published, verdict_of(cell, results) or "")
+    said = verdict_of(cell, results) or ""
+    return Line(cell, f"{summary.mean:.2f}{spread}", str(summary.trials), interval, published, said)
 
 
 def claims_of(table: Table, results: Results) -> list[Claim]:
@@ -106,7 +111,7 @@ def grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-HEAD = ("", "", "measured", "95 % interval", "published", "verdict")
+HEAD = ("", "", "measured", "trials", "95 % interval", "published", "verdict")
 CLAIMS_HEAD = ("the paper says", "difference", "p", "p (Welch)", "published p", "here")
 
 
@@ -114,7 +119,8 @@ def rows_of(table: Table, results: Results, datasets: Sequence[str] | None = Non
     """The cells of a table, row by row, as under :data:`HEAD`."""
     lines = [line_of(cell, results) for cell in table.cells if datasets is None or cell.dataset in datasets]
     return [
-        (line.cell.row, line.cell.column, line.measured, line.interval, line.published, line.verdict) for line in lines
+        (line.cell.row, line.cell.column, line.measured, line.trials, line.interval, line.published, line.verdict)
+        for line in lines
     ]
 
 
@@ -144,6 +150,8 @@ def as_text(table: Table, results: Results, datasets: Sequence[str] | None = Non
     parts = [table.title, grid(HEAD, rows_of(table, results, datasets))]
     if claims := claim_rows_of(table, results):
         parts.append(grid(CLAIMS_HEAD, claims))
+    if any(0 < len(results.trials(cell)) < FEW for cell in table.cells):
+        parts.append("Few trials make wide intervals and weak tests: here, “reproduced” says little.")
     return "\n\n".join(parts)
 
 
@@ -166,10 +174,11 @@ def _judged(cell: Cell, number: float) -> str:
     return "equal" if number == cell.published.mean else "counted otherwise"
 
 
-def _plain(number: float, measure: str) -> str:
-    if measure == "count":
+def _as_published(number: float, cell: Cell) -> str:
+    """A number with as many decimals as the paper gives."""
+    if cell.measure == "count":
         return f"{number:.0f}"
-    return f"{number:.2f}" if measure in ("milliseconds", "ratio") else f"{number:g}"
+    return f"{number:.2f}" if cell.table in _TWO_DECIMALS or cell.measure != "accuracy" else f"{number:.1f}"
 
 
 def _p(value: float | None) -> str:
