@@ -130,8 +130,8 @@ MUTANTS = {
     ),
     "neighbours counted once for each hyperedge they share": (
         "shared_graph.py",
-        "(used @ used.T == 0)",
-        "(used @ used.T >= 0)",
+        "used @ used.T == 0",
+        "used @ used.T >= 0",
     ),
     "no loop for a vertex without hyperedges": ("shared_graph.py", "if not path:", "if False:"),
     "disjoint beginnings numbered from the wrong block": (
