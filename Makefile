@@ -6,13 +6,20 @@ READY := $(VENV)/.ready
 # Small tensors on many threads wait more than they work: one thread each, and as many processes as there are cores.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto
 
-.PHONY: help run test bench check fast fmt lint types clean
+.PHONY: help run results docs test bench check fast fmt lint types clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
-run: $(READY) ## train both operators on the embedded digits and print what they reach
-	$(BIN)/python examples/digits.py
+run: $(READY) ## the paper's main comparison on Cora, ten trials a cell, and a page to look at; a few minutes
+	$(BIN)/hypergnn reproduce
+
+results: $(READY) ## every table of the paper, a hundred trials a cell, kept in results/; hours, resumed by the same command
+	$(BIN)/hypergnn reproduce --all --keep results
+	$(MAKE) docs
+
+docs: $(READY) ## write docs/results.md and the README's table from results/
+	$(BIN)/python -m hypergnn.experiments results docs/results.md README.md
 
 test: $(READY) ## everything that CI runs: tests, doctests, mutants, style and types; about 10 minutes
 	$(PYTEST) -m "not timing"

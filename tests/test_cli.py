@@ -89,7 +89,8 @@ def test_a_list_of_reasons_keeps_its_lines(capsys, monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("command", "n_lines"), [("", 24), ("data", 24), ("data describe", 24), ("predict", 26), ("train", 50)]
+    ("command", "n_lines"),
+    [("", 24), ("data", 24), ("data describe", 24), ("predict", 26), ("train", 50), ("reproduce", 24)],
 )
 def test_help_fits_a_screen_and_loads_nothing_heavy(command, n_lines):
     script = (

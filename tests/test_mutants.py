@@ -128,6 +128,23 @@ MUTANTS = {
         "np.concatenate([target, source, loop]) * n_vertices + np.concatenate([source, target, loop])",
         "np.concatenate([target, loop]) * n_vertices + np.concatenate([source, loop])",
     ),
+    "neighbours counted once for each hyperedge they share": (
+        "shared_graph.py",
+        "used @ used.T == 0",
+        "used @ used.T >= 0",
+    ),
+    "no loop for a vertex without hyperedges": ("shared_graph.py", "if not path:", "if False:"),
+    "disjoint beginnings numbered from the wrong block": (
+        "shared_graph.py",
+        "first = len(found)",
+        "first = 0",
+    ),
+    "senders scaled as receivers": (
+        "shared_graph.py",
+        "weighted_sum(x, by_vertex.reversed(), right)",
+        "weighted_sum(x, by_vertex.reversed(), left)",
+    ),
+    "rows of the wrong beginnings kept": ("shared_graph.py", "torch.isin(self.vertex, vertices)", "self.vertex < 2"),
     "graph attention the wrong way round": (
         "functional/pairwise.py",
         "attend(target_score, source_score, graph.targets",
@@ -316,7 +333,8 @@ def exit_code_of(file, text, replacement, test=None):
             os.dup2(null, 1), os.dup2(null, 2)
             import hypergnn.kernels.choice
             hypergnn.kernels.choice.wanted = "numba" if test else "torch"
-            tests = ["hypergraph", "graph", "paper_claims", "randomness", "layers", "kernels", "functional"]
+            tests = ["hypergraph", "graph", "paper_claims", "randomness", "layers", "kernels", "functional",
+                     "shared_graph"]
             files = [str(root / "tests" / f"test_{name}.py") for name in (["kernels"] if test else tests)]
             chosen = f"{test} and not torch" if test else "not numba"
             code = pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not slow", "-k", chosen,

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from hypergnn.checks import as_ids, check_size
 from hypergnn.incidence import Segments, group
+from hypergnn.kernels import segment_sum
 from hypergnn.stored import StoredStructure
 
 if TYPE_CHECKING:
@@ -135,6 +136,38 @@ class Graph(StoredStructure):
         pairs = (self.target[kept].cpu().numpy(), self.source[kept].cpu().numpy())
         return Graph(*group(*pairs, self.n_vertices, self.n_vertices), degree=self.degree.cpu()).to(self.device)
 
+    @property
+    def content(self) -> tuple[Tensor, ...]:
+        """What tells it from other graphs."""
+        return self.source, self.target
+
+    @property
+    def n_terms(self) -> int:
+        """Terms of each feature in a sum over neighbours: what it costs."""
+        return self.target.shape[0]
+
+    def neighbour_sum(self, x: Tensor, values: Tensor | None = None) -> Tensor:
+        """``(A + I) X``: the sum over each vertex's neighbours and itself, ``(..., N, F)``.
+
+        Args:
+            x: ``(..., N, F)``.
+            values: What stands in ``A + I`` in place of ones, as :meth:`factors` gives it.
+        """
+        return weighted_sum(x, self.targets, values)
+
+    def factors(self, left: Tensor, right: Tensor | None = None) -> tuple[Tensor]:
+        """Factors of the vertices, ``(N,)``, that receive and that send, as :meth:`neighbour_sum` takes them.
+
+        Example:
+            >>> graph = Graph.from_links([0], [1], n_vertices=2)
+            >>> graph.neighbour_sum(torch.ones(2, 1), *graph.factors(torch.tensor([1.0, 10.0]))).tolist()
+            [[2.0], [20.0]]
+        """
+        values = left.index_select(0, self.target)
+        if right is not None:
+            values = values * right.index_select(0, self.source)
+        return (values.unsqueeze(-1),)
+
     def to_scipy(self) -> sparse.csr_array:
         """The symmetric adjacency matrix, without the loops.
 
@@ -164,3 +197,8 @@ class Graph(StoredStructure):
     def __repr__(self) -> str:
         """Sizes at a glance."""
         return f"Graph({self.n_vertices} vertices, {self.n_links} links)"
+
+
+def weighted_sum(x: Tensor, by: Segments, values: Tensor | None) -> Tensor:
+    """Sum rows ``(..., members, F)`` per group, each times its value, ``(n_incidences, 1)``, if there are such."""
+    return segment_sum(x, by) if values is None else segment_sum(x.unsqueeze(-2), by, values).squeeze(-2)

@@ -212,6 +212,11 @@ class Hypergraph(StoredStructure):
         return self.vertex.shape[0]
 
     @property
+    def n_terms(self) -> int:
+        """Terms of each feature in a product with the transition, there and back: what it costs."""
+        return 2 * self.n_incidences
+
+    @property
     def device(self) -> torch.device:
         """Where the arrays are."""
         return self.vertex.device

@@ -17,6 +17,10 @@ from hypergnn.graph import Graph
 from hypergnn.hypergraph import Hypergraph
 from hypergnn.layers import Layer
 from hypergnn.randomness import activate, dropout
+from hypergnn.shared_graph import SharedGraph
+
+Structures = Graph | SharedGraph | Hypergraph
+"""What layers propagate over."""
 
 
 class Kind(NamedTuple):
@@ -141,23 +145,27 @@ class Network(nn.Module):
         for layer in self.layers:
             cast(Layer, layer).reset_parameters(generator)
 
-    def propagate(self, x: Features, **structures: Graph | Hypergraph) -> Tensor | None:
-        """``T X`` of the first layer, where it pays to know it: dense features, and nothing learned of ``T``."""
+    def propagate(self, x: Features, **structures: Structures) -> Tensor | None:
+        """``T X`` of the first layer, where nothing of ``T`` is learned and it pays to know the product.
+
+        It pays if it has no more entries than ``X`` and ``T`` have together, as with dense features it always does.
+        """
         kind = KINDS[self.config.model]
-        if kind.has_attention or not kind.structures or isinstance(x, SparseFeatures) or x.layout != torch.strided:
+        given = [structures[name] for name in kind.structures]
+        if kind.has_attention or not given or x.shape.numel() > _n_entries(x) + sum(one.n_terms for one in given):
             return None
         first = cast(Any, self.layers[0])
         with torch.no_grad():
-            return cast(Tensor, first.propagate(x, *[structures[name] for name in kind.structures]))
+            return cast(Tensor, first.propagate(x, *given))
 
     def forward(
         self,
         x: Features,
-        graph: Graph | None = None,
+        graph: Graph | SharedGraph | None = None,
         hypergraph: Hypergraph | None = None,
         *,
         propagated: Tensor | None = None,
-        last: Mapping[str, Graph | Hypergraph] | None = None,
+        last: Mapping[str, Structures] | None = None,
     ) -> Tensor:
         """Scores of the classes, ``(..., N, n_classes)``; structures that the kind does not take may be omitted.
 
@@ -194,6 +202,13 @@ class Network(nn.Module):
             values = dropout(x.values(), self.config.dropout)
             return torch.sparse_csr_tensor(x.crow_indices(), x.col_indices(), values, x.shape, check_invariants=False)
         return dropout(x, self.config.dropout)
+
+
+def _n_entries(x: Features) -> int:
+    """How many entries of the features are stored."""
+    if isinstance(x, SparseFeatures):
+        return x.values.shape[0]
+    return x.values().shape[0] if x.layout == torch.sparse_csr else x.numel()
 
 
 def config_from(settings: dict[str, Any]) -> Config:

@@ -8,17 +8,34 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from statistics import mean, stdev
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from hypergnn.experiments.runner import Progress as TablesProgress
     from hypergnn.training import Progress
 
 Listener = Callable[["Progress"], None]
+TablesListener = Callable[["TablesProgress"], None]
+SECONDS_BETWEEN_LINES = 5.0
+"""At least, where a reproduction has no terminal: it has thousands of trials."""
 
 
 @contextmanager
 def shown(*, quiet: bool) -> Iterator[Listener | None]:
     """Show progress while the block runs; what it yields is to be called with each :class:`Progress`."""
+    with _shown(_Status(), quiet=quiet) as listener:
+        yield listener
+
+
+@contextmanager
+def shown_tables(*, quiet: bool) -> Iterator[TablesListener | None]:
+    """The same for the progress of a reproduction."""
+    with _shown(_TablesStatus(), quiet=quiet) as listener:
+        yield listener
+
+
+@contextmanager
+def _shown(status: _Teller, *, quiet: bool) -> Iterator[Callable[[Any], None] | None]:
     if quiet:
         log = logging.getLogger("hypergnn")
         before = log.level
@@ -28,9 +45,9 @@ def shown(*, quiet: bool) -> Iterator[Listener | None]:
         finally:
             log.setLevel(before)
     elif not sys.stderr.isatty():
-        yield _lines()
+        yield _lines(status)
     else:
-        with _live() as listener:
+        with _live(status) as listener:
             yield listener
 
 
@@ -65,19 +82,38 @@ def seconds_left(progress: Progress, started: int, elapsed: float) -> float | No
     return elapsed * max(0.0, expected - progress.epochs) / progress.epochs
 
 
+class _Teller(Protocol):
+    """Says where something stands."""
+
+    def resumed(self, progress: Any, /) -> str | None:
+        """The first time, what an earlier session has left, if anything."""
+
+    def text(self, progress: Any, /) -> str:
+        """Where it stands, in a line."""
+
+    def is_news(self, progress: Any, /) -> bool:
+        """Whether that is worth a line of its own."""
+
+
 class _Status:
     """A line of text on where a run stands."""
 
     def __init__(self) -> None:
         self._start = time.monotonic()
         self._started: int | None = None
+        self._told = 0
 
     def resumed(self, progress: Progress) -> str | None:
         """The first time, what an earlier session has left, if anything."""
         if self._started is not None:
             return None
-        self._started = progress.done
+        self._started = self._told = progress.done
         return f"resuming: {progress.done} of {progress.total} trials are there" if progress.done else None
+
+    def is_news(self, progress: Progress) -> bool:
+        """Whether a trial has ended since the last time."""
+        before, self._told = self._told, progress.done
+        return progress.done > before
 
     def text(self, progress: Progress) -> str:
         elapsed = time.monotonic() - self._start
@@ -97,39 +133,71 @@ class _Status:
         )
 
 
-def _lines() -> Listener:
-    status = _Status()
-    told = 0
+class _TablesStatus:
+    """A line of text on where a reproduction stands."""
 
-    def tell(progress: Progress) -> None:
-        nonlocal told
+    def __init__(self) -> None:
+        self._is_new = True
+        self._last: tuple[float, int, int] | None = None  # when, runs and trials done
+
+    def resumed(self, progress: TablesProgress) -> str | None:
+        """The first time, what an earlier session has left, if anything."""
+        was_new, self._is_new = self._is_new, False
+        if not was_new or not progress.trials_done:
+            return None
+        return f"resuming: {progress.trials_done} of {progress.trials_total} trials are there"
+
+    def is_news(self, progress: TablesProgress) -> bool:
+        """Whether a run has ended, or a trial and the last line is some time ago."""
+        now, runs, trials = progress.elapsed, progress.runs_done, progress.trials_done
+        if self._last is None or runs > self._last[1]:
+            is_news = True
+        else:
+            is_news = trials > self._last[2] and now - self._last[0] >= SECONDS_BETWEEN_LINES
+        if is_news:
+            self._last = now, runs, trials
+        return is_news
+
+    def text(self, progress: TablesProgress) -> str:
+        """All runs together, then the one in training: what does not fit a terminal is cut off at the end."""
+        current, cell = progress.current, progress.job.cells[0]
+        left = "" if progress.seconds_left is None else f" + {_clock(progress.seconds_left)} left"
+        return (
+            f"{_clock(progress.elapsed)}{left}, {progress.runs_done}/{progress.runs_total} runs, "
+            f"{progress.trials_done}/{progress.trials_total} trials | {cell.table}, {cell.row} on {cell.dataset}: "
+            f"{current.done}/{current.total}, test {accuracy(current.test_accuracy)}, {current.epochs} epochs"
+        )
+
+
+def _lines(status: _Teller) -> Callable[[Any], None]:
+    def tell(progress: Any) -> None:
         if resumed := status.resumed(progress):
             print(resumed, file=sys.stderr, flush=True)
-            told = progress.done
-        if progress.done > told:
+        if status.is_news(progress):
             print(status.text(progress), file=sys.stderr, flush=True)
-            told = progress.done
 
     return tell
 
 
 @contextmanager
-def _live() -> Iterator[Listener]:
+def _live(status: _Teller) -> Iterator[Callable[[Any], None]]:
     from rich.console import Console
     from rich.progress import Progress as Bars
     from rich.progress import SpinnerColumn, TextColumn
 
-    status = _Status()
     bars = Bars(SpinnerColumn(), TextColumn("{task.description}"), console=Console(stderr=True), transient=True)
-    with bars:
-        task = bars.add_task("starting", total=None)
+    task = bars.add_task("starting", total=None)
 
-        def tell(progress: Progress) -> None:
-            if resumed := status.resumed(progress):
-                bars.console.print(resumed, highlight=False)
-            bars.update(task, description=status.text(progress))
+    def tell(progress: Any) -> None:
+        bars.start()  # only now: a terminal has room for one live display, and downloads have theirs
+        if resumed := status.resumed(progress):
+            bars.console.print(resumed, highlight=False)
+        bars.update(task, description=status.text(progress))
 
+    try:
         yield tell
+    finally:
+        bars.stop()
 
 
 def _clock(seconds: float) -> str:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from hypergnn.graph import Graph
     from hypergnn.hypergraph import Hypergraph
+    from hypergnn.shared_graph import SharedGraph
 
 Ids = npt.NDArray[np.int64]
 _STICKY = "\N{NO-BREAK SPACE}"
@@ -42,7 +43,7 @@ class Dataset:
     y: Ids
     """Class of each vertex, ``(N,)``, -1 where it is not known."""
     class_names: tuple[str, ...]
-    graph: Graph | None
+    graph: Graph | SharedGraph | None
     """The pairwise links, where the data has such."""
     hypergraph: Hypergraph
     train: Ids

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
 from hypergnn.checks import check_choice, check_features, check_like, check_structure
@@ -11,10 +12,15 @@ from hypergnn.functional.projection import Features, project, project_if_cheaper
 from hypergnn.graph import Graph
 from hypergnn.hypergraph import Hypergraph
 from hypergnn.kernels import attend, head_scores, segment_sum
+from hypergnn.shared_graph import SharedGraph
 
 
 def graph_conv(
-    x: Features, graph: Graph, *, normalization: Normalization = "symmetric", projection: Tensor | None = None
+    x: Features,
+    graph: Graph | SharedGraph,
+    *,
+    normalization: Normalization = "symmetric",
+    projection: Tensor | None = None,
 ) -> Tensor:
     """Graph convolution with the renormalisation trick (GCN*), ``T X`` or ``T X P``.
 
@@ -33,24 +39,24 @@ def graph_conv(
                 [0.5000, 0.5000]])
     """
     check_choice("normalization", normalization, NORMALIZATIONS)
-    check_graph(graph)
+    check_graph(graph, may_be_shared=True)
     check_features(x, graph.n_vertices, graph.device)
     out, projection = project_if_cheaper(x, projection)
-    if normalization == "none":
-        out = segment_sum(out, by=graph.targets)  # (A + I) X
-    else:
-        entries = graph.derived((normalization, x.dtype), lambda: _entries(graph, normalization).to(x.dtype))
-        out = segment_sum(out.unsqueeze(-2), by=graph.targets, values=entries).squeeze(-2)  # T X
+    factors = graph.derived((normalization, x.dtype), lambda: _factors(graph, normalization, x.dtype))
+    out = graph.neighbour_sum(out, *factors)  # T X
     return out if projection is None else project(out, projection)
 
 
-def _entries(graph: Graph, normalization: Normalization) -> Tensor:
-    """The non-zeros of ``T``, ``(n_directed_links, 1)``."""
-    inverse = graph.degree.rsqrt() if normalization == "symmetric" else graph.degree.reciprocal()  # at least 1
-    entries = inverse.index_select(0, graph.target)
-    if normalization == "symmetric":
-        entries = entries * inverse.index_select(0, graph.source)
-    return entries.unsqueeze(-1)
+def _factors(graph: Graph | SharedGraph, normalization: Normalization, dtype: torch.dtype) -> tuple[Tensor | None, ...]:
+    """What makes ``T`` of ``A + I`` in the sum over neighbours."""
+    if normalization == "none":
+        return ()
+    if normalization == "row":
+        factors = graph.factors(graph.degree.reciprocal())  # D̃^-1, at least 1
+    else:
+        root = graph.degree.rsqrt()  # D̃^-1/2
+        factors = graph.factors(root, root)
+    return tuple(None if one is None else one.to(dtype) for one in factors)
 
 
 def attention_links(
@@ -96,7 +102,7 @@ def graph_attention(x: Tensor, graph: Graph, attention: Tensor) -> Tensor:
 
 def mean_conv(
     x: Features,
-    graph: Graph,
+    graph: Graph | SharedGraph,
     H: Hypergraph,
     *,
     normalization: Normalization = "symmetric",
@@ -111,7 +117,7 @@ def mean_conv(
         tensor([[0.5000, 0.5000],
                 [0.5000, 0.5000]])
     """
-    _check_same_vertices(graph, H)
+    _check_same_vertices(graph, H, may_be_shared=True)
     check_features(x, graph.n_vertices, graph.device)
     x, projection = project_if_cheaper(x, projection)
     out = (graph_conv(x, graph, normalization=normalization) + hypergraph_conv(x, H, normalization=normalization)) / 2
@@ -150,13 +156,15 @@ def mean_attention(
     return (pairwise + hypergraph_attention(x, H, incidence, normalization=normalization, dropped=dropped)) / 2
 
 
-def check_graph(graph: object) -> None:
-    """Raise unless ``graph`` is a graph."""
+def check_graph(graph: object, *, may_be_shared: bool = False) -> None:
+    """Raise unless ``graph`` is a graph, one that lists its links unless ``may_be_shared``."""
+    if may_be_shared and isinstance(graph, SharedGraph):
+        return
     check_structure("graph", graph, Graph, "from_links(source, target, n_vertices)")
 
 
-def _check_same_vertices(graph: Graph, H: Hypergraph) -> None:
-    check_graph(graph)
+def _check_same_vertices(graph: Graph | SharedGraph, H: Hypergraph, *, may_be_shared: bool = False) -> None:
+    check_graph(graph, may_be_shared=may_be_shared)
     check_hypergraph(H)
     if graph.n_vertices != H.n_vertices:
         raise ValueError(

@@ -13,6 +13,7 @@ from hypergnn.functional.projection import Features, project
 from hypergnn.graph import Graph
 from hypergnn.hypergraph import Hypergraph
 from hypergnn.layers.base import Aggregate, Layer
+from hypergnn.shared_graph import SharedGraph
 
 
 class HypergraphConv(Layer):
@@ -126,13 +127,15 @@ class GraphConv(Layer):
         self.normalization = normalization
         self.reset_parameters()
 
-    def propagate(self, x: Features, graph: Graph) -> Tensor:
+    def propagate(self, x: Features, graph: Graph | SharedGraph) -> Tensor:
         """``T X``."""
         return functional.graph_conv(x, graph, normalization=self.normalization)
 
-    def forward(self, x: Features, graph: Graph, *, add_bias: bool = True, propagated: Tensor | None = None) -> Tensor:
+    def forward(
+        self, x: Features, graph: Graph | SharedGraph, *, add_bias: bool = True, propagated: Tensor | None = None
+    ) -> Tensor:
         """Convolve ``x`` over ``graph``; only project where ``propagated``, which is ``T X``, is known."""
-        check_graph(graph)
+        check_graph(graph, may_be_shared=True)
         self._check(x, graph.n_vertices, graph.device)
         if propagated is not None:
             out = project(propagated, self.projection)
@@ -173,15 +176,21 @@ class MeanConv(Layer):
         self.normalization = normalization
         self.reset_parameters()
 
-    def propagate(self, x: Features, graph: Graph, H: Hypergraph) -> Tensor:
+    def propagate(self, x: Features, graph: Graph | SharedGraph, H: Hypergraph) -> Tensor:
         """``T X``."""
         return functional.mean_conv(x, graph, H, normalization=self.normalization)
 
     def forward(
-        self, x: Features, graph: Graph, H: Hypergraph, *, add_bias: bool = True, propagated: Tensor | None = None
+        self,
+        x: Features,
+        graph: Graph | SharedGraph,
+        H: Hypergraph,
+        *,
+        add_bias: bool = True,
+        propagated: Tensor | None = None,
     ) -> Tensor:
         """Convolve ``x`` over ``graph`` and ``H`` at once; only project where ``propagated``, ``T X``, is known."""
-        check_graph(graph)
+        check_graph(graph, may_be_shared=True)
         self._check(x, graph.n_vertices, graph.device)
         if propagated is not None:
             out = project(propagated, self.projection)

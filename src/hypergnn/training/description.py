@@ -35,7 +35,7 @@ def _content(data: Dataset) -> str:
     """A digest of features, labels and structure: where any of them differs, so does this."""
     x, H, graph = data.x, data.hypergraph, data.graph
     matrix = [x] if isinstance(x, np.ndarray) else [x.data, x.indices, x.indptr]
-    links = [] if graph is None else [graph.source, graph.target]
+    links = () if graph is None else graph.content
     digest = hashlib.sha256()
     for part in (*matrix, data.y, H.vertex, H.hyperedge, H.weight, *links):
         array = np.ascontiguousarray(part)

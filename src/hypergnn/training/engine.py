@@ -17,9 +17,7 @@ from torch.nn import Parameter
 from hypergnn.datasets import Dataset
 from hypergnn.features import SparseFeatures
 from hypergnn.functional.projection import Features
-from hypergnn.graph import Graph
-from hypergnn.hypergraph import Hypergraph
-from hypergnn.models import KINDS, Config, Network
+from hypergnn.models import KINDS, Config, Network, Structures
 from hypergnn.randomness import seeded
 from hypergnn.training.adam import Adam
 
@@ -31,7 +29,7 @@ class Task:
     """What is learned: a dataset as tensors on one device."""
 
     x: Features
-    structures: dict[str, Graph | Hypergraph]
+    structures: dict[str, Structures]
     y: Tensor  # (N,)
     train: Tensor
     val: Tensor
@@ -44,7 +42,7 @@ class Task:
         """Prepare a dataset as the configuration wants it."""
         features = data.scaled(config.feature_scaling)
         x = torch.from_numpy(features) if not hasattr(features, "indptr") else SparseFeatures.from_scipy(features)
-        structures: dict[str, Graph | Hypergraph | None] = {"graph": data.graph, "hypergraph": data.hypergraph}
+        structures = {"graph": data.graph, "hypergraph": data.hypergraph}
         return cls(
             x=x.to(device),
             structures={name: one.to(device) for name, one in structures.items() if one is not None},
@@ -56,7 +54,7 @@ class Task:
             n_classes=data.n_classes,
         )
 
-    def around(self, vertices: Tensor) -> dict[str, Graph | Hypergraph]:
+    def around(self, vertices: Tensor) -> dict[str, Structures]:
         """The structures as far as a last layer without attention needs them for the scores of some vertices."""
         return {name: one.around(vertices) for name, one in self.structures.items()}
 
@@ -170,7 +168,7 @@ def _use(network: Network, parameters: Parameters) -> None:
 
 
 def _scores(
-    network: Network, task: Task, propagated: Tensor | None = None, last: Mapping[str, Graph | Hypergraph] | None = None
+    network: Network, task: Task, propagated: Tensor | None = None, last: Mapping[str, Structures] | None = None
 ) -> Tensor:
     """Scores without dropout, ``(trials, N, n_classes)``; only those near ``last`` if that is given."""
     network.eval()

@@ -1,0 +1,60 @@
+"""``hypergnn report``: one page of HTML to look at, and figures for papers."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hypergnn.cli.arguments import Commands
+
+
+def register(commands: Commands) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "report",
+        help="Write a page that shows results.",
+        description="Write one HTML file with tables, charts and an explorer of trained networks. To be looked at, it "
+        "needs nothing but a browser.",
+    )
+    parser.add_argument("folder", metavar="RUN", help="folder of `hypergnn reproduce` or `hypergnn train`, or results/")
+    parser.add_argument("--out", metavar="FILE", help="the page (default: report.html in RUN)")
+    parser.add_argument("--figures", metavar="DIR", help="folder for every chart as PNG and SVG")
+    parser.add_argument("--seed", type=int, metavar="N", help="which split was drawn, where it was drawn (default: 0)")
+    parser.add_argument("--data-dir", metavar="DIR", help="folder to look for datasets in (default: HYPERGNN_DATA)")
+    parser.add_argument("--quiet", action="store_true", help="print where the page is, and nothing else")
+    parser.set_defaults(run=_report)
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    _check(arguments)
+    from hypergnn.report import write
+
+    page = write(
+        arguments.folder,
+        arguments.out,
+        figures=arguments.figures,
+        data_dir=arguments.data_dir,
+        seed=arguments.seed,
+        on_step=None if arguments.quiet else _tell,
+    )
+    print(page)
+    return 0
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    """Refuse at once what would fail after minutes of work."""
+    if not Path(arguments.folder).is_dir():
+        raise ValueError(f"RUN must be a folder of results; there is no folder {arguments.folder}.")
+    if arguments.out is not None:
+        path = Path(arguments.out)
+        if path.is_dir() or not path.resolve().parent.is_dir():
+            raise ValueError(f"--out must be a file in a folder that exists; got {path}.")
+    if arguments.figures is not None and Path(arguments.figures).is_file():
+        raise ValueError(f"--figures must be a folder, or a name that is free; {arguments.figures} is a file.")
+
+
+def _tell(step: str) -> None:
+    print(step, file=sys.stderr)

@@ -1,0 +1,20 @@
+"""``python -m hypergnn.experiments RESULTS PAGE README``: write the page and the README's table from kept records."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from hypergnn.experiments.markdown import kept, results_page, with_table
+from hypergnn.files import write_atomic
+
+
+def main(folder: str, page: str, readme: str) -> None:
+    """Write both."""
+    results = kept(folder)
+    write_atomic(page, results_page(results).encode())
+    write_atomic(readme, with_table(Path(readme).read_text(encoding="utf-8"), results).encode())
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,157 @@
+"""``docs/results.md`` and the README's table, written from the records that are kept in ``results/``."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from hypergnn.experiments.cells import Table
+from hypergnn.experiments.paper import TABLES
+from hypergnn.experiments.results import INDEX, Results
+from hypergnn.experiments.text import (
+    CLAIMS_HEAD,
+    HEAD,
+    SIGNIFICANT,
+    claim_rows_of,
+    claims_of,
+    line_of,
+    rows_of,
+    verdict_of,
+)
+
+BEGIN, END = "<!-- results: written by `make docs` -->", "<!-- end of results -->"
+"""What the README's table stands between."""
+_NOTHING = "No results are kept yet: `make results` measures all of them, and can be stopped and started again."
+_INTRODUCTION = """# Results
+
+The paper's tables, measured and published side by side. This page is written from the records in `results/` by `make
+docs`; a test compares the two. `make results` measures all of it anew: `hypergnn reproduce --all`, which can be
+stopped at any time and goes on where it was.
+
+All cells follow one protocol ([paper_map.md](paper_map.md), Section 4), and nothing is chosen by test accuracy: a
+trial is judged once, with the parameters of its lowest validation loss. Trials have the seeds 0, 1, 2, … Accuracies
+are in percent: mean ± standard deviation of the trials, and the interval in which the mean of endlessly many trials
+lies with 95 % confidence.
+
+The verdict is *reproduced* where the published mean lies in that interval, widened by the published spread where
+there is one; else our mean is *above* or *below* it. With a hundred trials the interval is narrow, so a cell can be
+above or below by a few tenths of a point, which other versions, initial values or readings of the paper would explain
+as well.
+
+The paper's claims that one method beats another are tested as the paper does it, by a one-sided two-sample t-test
+(p), and by Welch's, which does not take the spreads for equal. The trials of all networks share the data's one split,
+so the tests speak of that split only. They are not corrected for their number.
+"""
+
+
+def kept(folder: str | os.PathLike[str]) -> Results:
+    """The records that are kept in a folder; none if it has no index yet.
+
+    Example:
+        >>> kept("nowhere").runs
+        {}
+    """
+    return Results.read(folder) if Path(folder, INDEX).exists() else Results({}, {}, [], {})
+
+
+def results_page(results: Results) -> str:
+    """``docs/results.md``.
+
+    Example:
+        >>> print(results_page(Results({}, {}, [], {})).splitlines()[-1])  # doctest: +ELLIPSIS
+        No results are kept yet: ...
+    """
+    if not results.runs and not results.measures:
+        return f"{_INTRODUCTION}\n{_NOTHING}\n"
+    parts = [_INTRODUCTION, _overview(results), *(_section(table, results) for table in TABLES.values())]
+    return "\n".join([*parts, _against(results), _environments(results)])
+
+
+def readme_table(results: Results) -> str:
+    """The table of the README: Table 2 of the paper.
+
+    Example:
+        >>> readme_table(Results({}, {}, [], {})).splitlines()[1]  # doctest: +ELLIPSIS
+        'No results are kept yet: ...'
+    """
+    table = TABLES["baselines"]
+    if not any(results.trials(cell) for cell in table.cells):
+        return f"{BEGIN}\n{_NOTHING}\n{END}"
+    head = ["", *(f"{column}, {what}" for column in table.columns for what in ("measured", "published"))]
+    rows = []
+    for row in table.rows:
+        cells = [cell for column in table.columns if (cell := table.at(row, column)) is not None]
+        lines = [line_of(cell, results) for cell in cells]
+        rows.append([row, *(text for line in lines for text in (line.measured, line.published))])
+    return f"{BEGIN}\n{_table(head, rows)}\n{END}"
+
+
+def with_table(readme: str, results: Results) -> str:
+    """The README with its table written anew.
+
+    Raises:
+        ValueError: If it does not have the two marks that the table stands between.
+
+    Example:
+        >>> with_table(f"before {BEGIN}old{END} after", Results({}, {}, [], {})).startswith("before <!--")
+        True
+    """
+    if readme.count(BEGIN) != 1 or readme.count(END) != 1:
+        raise ValueError(f"the README must have the marks {BEGIN!r} and {END!r}, once each.")
+    before, _, rest = readme.partition(BEGIN)
+    return before + readme_table(results) + rest.partition(END)[2]
+
+
+def _overview(results: Results) -> str:
+    verdicts = Counter(
+        (verdict_of(cell, results) or "") for table in TABLES.values() for cell in table.cells if cell.published
+    )
+    said = [f"{count} {name}" for name in ("reproduced", "above", "below") if (count := verdicts[name])]
+    trials = sum(map(len, results.runs.values()))
+    hours = sum(trial.seconds for run in results.runs.values() for trial in run) / 3600
+    return (
+        f"{trials} trials of {len(results.runs)} different settings, {hours:.1f} hours of one core. Of the cells that "
+        f"the paper has a number for: {', '.join(said) or 'none measured'}.\n"
+    )
+
+
+def _section(table: Table, results: Results) -> str:
+    parts = [f"## {table.title}\n", f"`hypergnn reproduce {table.name}`\n"]
+    parts += [f"{table.note}\n"] if table.note else []
+    parts.append(_table(HEAD, rows_of(table, results)) + "\n")
+    if claims := claim_rows_of(table, results):
+        parts.append(_table(CLAIMS_HEAD, claims) + "\n")
+    return "\n".join(parts)
+
+
+def _against(results: Results) -> str:
+    """What of the paper's claims is not so here."""
+    found = [(table, claim) for table in TABLES.values() for claim in claims_of(table, results)]
+    refuted = [
+        f"- {table.name}: {claim.text} ({claim.test.difference:+.2f})"
+        for table, claim in found
+        if claim.test.difference <= 0
+    ]
+    weak = [
+        f"- {table.name}: {claim.text} ({claim.test.difference:+.2f}, p = {claim.test.p:.2f})"
+        for table, claim in found
+        if claim.test.difference > 0 and claim.test.p is not None and claim.test.p >= SIGNIFICANT
+    ]
+    lines = ["## Claims of the paper that do not hold in these runs\n", *(refuted or ["None."])]
+    lines += ["\nThese hold, but could be chance (p at or above 0.05):\n", *(weak or ["None."])]
+    return "\n".join(lines) + "\n"
+
+
+def _environments(results: Results) -> str:
+    lines = ["## Where it was measured\n"]
+    for one in results.environments:
+        versions = ", ".join(f"{name} {one[name]}" for name in ("hypergnn", "python", "torch", "numpy", "scipy"))
+        lines.append(f"- {one['cpu']}, {one['cores']} cores, {one['platform']}; {versions}; commit {one['commit']}")
+    return "\n".join(lines) + "\n"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(entry.replace("*", "\\*") for entry in line) + " |" for line in lines)

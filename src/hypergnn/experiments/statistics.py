@@ -1,0 +1,100 @@
+"""What trials say together: mean, interval, tests of the paper's claims, and a verdict on what was published."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import sqrt
+from statistics import mean, stdev
+from typing import Literal
+
+from hypergnn.experiments.paper import Published
+
+Verdict = Literal["reproduced", "above", "below"]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Trials in four numbers; spread and interval are ``None`` if there is only one trial."""
+
+    trials: int
+    mean: float
+    sd: float | None
+    """Standard deviation of the trials, with n − 1 in the denominator."""
+    interval: tuple[float, float] | None
+    """Where the mean of endlessly many trials lies with 95 % confidence, by Student's t."""
+
+
+@dataclass(frozen=True)
+class Test:
+    """Whether the mean of one cell is above that of another: p-values of one-sided two-sample t-tests."""
+
+    difference: float
+    """Mean of the better minus mean of the worse, as the paper has them."""
+    p: float | None
+    """Of the pooled test, the paper's, which takes both spreads for equal; ``None`` with fewer than two trials."""
+    p_welch: float | None
+    """Of Welch's test, which does not."""
+
+    __test__ = False  # pytest would take the name for that of a test
+
+
+def summarise(values: Sequence[float]) -> Summary:
+    """Mean, standard deviation and 95 % interval.
+
+    Example:
+        >>> summarise([80.0, 82.0]).mean
+        81.0
+    """
+    if not values:
+        raise ValueError("values must hold at least one trial; got none.")
+    if len(values) == 1:
+        return Summary(1, values[0], None, None)
+    from scipy.stats import t
+
+    centre, spread = mean(values), stdev(values)
+    reach = float(t.ppf(0.975, len(values) - 1)) * spread / sqrt(len(values))
+    return Summary(len(values), centre, spread, (centre - reach, centre + reach))
+
+
+def compare(better: Sequence[float], worse: Sequence[float]) -> Test:
+    """Test whether the first trials are better than the second, by the paper's t-test and by Welch's.
+
+    Example:
+        >>> test = compare([82.0, 82.5, 83.0], [80.0, 81.0, 80.5])
+        >>> test.difference, round(test.p, 4), round(test.p_welch, 4)
+        (2.0, 0.004, 0.004)
+    """
+    difference = mean(better) - mean(worse)
+    if min(len(better), len(worse)) < 2 or len({*better}) == len({*worse}) == 1:
+        return Test(difference, None, None)
+    from scipy.stats import ttest_ind
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of trials that are all equal, which is no fault of theirs
+        pooled, welch = (
+            float(ttest_ind(better, worse, equal_var=equal, alternative="greater").pvalue) for equal in (True, False)
+        )
+    return Test(difference, pooled, welch)
+
+
+def verdict(summary: Summary, published: Published) -> Verdict | None:
+    """Where we are against what was published; ``None`` if one trial is all there is.
+
+    ``"reproduced"``: the published mean lies in our interval, widened by the published spread; else ``"above"`` or
+    ``"below"``: our mean is.
+
+    Example:
+        >>> verdict(summarise([81.0, 82.0, 83.0]), Published(82.6))
+        'reproduced'
+        >>> verdict(summarise([81.9, 82.0, 82.1]), Published(82.6))
+        'below'
+    """
+    if summary.interval is None:
+        return None
+    spread = published.spread or 0.0
+    low, high = summary.interval
+    if low - spread <= published.mean <= high + spread:
+        return "reproduced"
+    return "above" if summary.mean > published.mean else "below"

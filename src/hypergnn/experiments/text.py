@@ -1,0 +1,187 @@
+"""The tables as text: what was measured, what was published, and whether the paper's claims hold here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hypergnn.experiments.cells import Cell, Comparison, Table
+from hypergnn.experiments.results import Results
+from hypergnn.experiments.statistics import Summary, Test, Verdict, compare, summarise, verdict
+
+SIGNIFICANT = 0.05
+"""The level of the paper's tests."""
+FEW = 30
+"""Trials below which the reader is warned."""
+_TWO_DECIMALS = ("baselines", "skip", "depth")
+
+
+@dataclass(frozen=True)
+class Line:
+    """A cell with all that is known of it, as text; empty where there is nothing to say."""
+
+    cell: Cell
+    measured: str
+    trials: str
+    interval: str
+    published: str
+    verdict: str
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A comparison of the paper, and what came of it here."""
+
+    comparison: Comparison
+    text: str
+    """``better > worse``, by the cells' rows and columns."""
+    test: Test
+    outcome: str
+    """In words."""
+
+
+def summary_of(cell: Cell, results: Results) -> Summary | None:
+    """The trials of a cell in numbers; ``None`` while there is none."""
+    values = results.accuracies(cell)
+    return summarise(values) if values else None
+
+
+def verdict_of(cell: Cell, results: Results) -> Verdict | None:
+    """The verdict on a cell; ``None`` where nothing was published or not enough was measured."""
+    summary = summary_of(cell, results)
+    return None if summary is None or cell.published is None else verdict(summary, cell.published)
+
+
+def line_of(cell: Cell, results: Results) -> Line:
+    """A cell as text.
+
+    Example:
+        >>> from hypergnn.experiments.paper import TABLES
+        >>> line = line_of(TABLES["sota"].cell("pubmed/ours"), Results({}, {}, [], {}))
+        >>> line.measured, line.published, line.verdict
+        ('–', '78.4 ± 0.3', 'not run')
+    """
+    published = "" if cell.published is None else _as_published(cell.published.mean, cell)
+    if cell.published is not None and cell.published.spread is not None:
+        published += f" ± {cell.published.spread:g}"
+    if cell.is_quoted:
+        return Line(cell, "", "", "", published, "quoted")
+    if cell.config is None:
+        number = results.measured(cell)
+        said = "not run" if number is None else _judged(cell, number)
+        return Line(cell, "–" if number is None else _as_published(number, cell), "", "", published, said)
+    summary = summary_of(cell, results)
+    if summary is None:
+        return Line(cell, "–", "0", "", published, "not run")
+    spread = "" if summary.sd is None else f" ± {summary.sd:.2f}"
+    interval = "" if summary.interval is None else f"{summary.interval[0]:.2f} … {summary.interval[1]:.2f}"
+    said = verdict_of(cell, results) or ""
+    return Line(cell, f"{summary.mean:.2f}{spread}", str(summary.trials), interval, published, said)
+
+
+def claims_of(table: Table, results: Results) -> list[Claim]:
+    """The paper's comparisons whose cells both have trials.
+
+    Example:
+        >>> from hypergnn.experiments.paper import TABLES
+        >>> claims_of(TABLES["hidden"], Results({}, {}, [], {}))
+        []
+    """
+    found = []
+    for comparison in table.comparisons:
+        better, worse = table.cell(comparison.better), table.cell(comparison.worse)
+        values = results.accuracies(better), results.accuracies(worse)
+        if all(values):
+            test = compare(*values)
+            found.append(Claim(comparison, f"{_title(better, table)} > {_title(worse, table)}", test, _outcome(test)))
+    return found
+
+
+def grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Columns of text, each as wide as its widest entry.
+
+    Example:
+        >>> print(grid(["a", "b"], [["long", "1"], ["x", "2"]]))
+        a     b
+        long  1
+        x     2
+    """
+    widths = [max(len(row[place]) for row in (head, *rows)) for place in range(len(head))]
+    lines = ["  ".join(entry.ljust(width) for entry, width in zip(row, widths, strict=True)) for row in (head, *rows)]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+HEAD = ("", "", "measured", "trials", "95 % interval", "published", "verdict")
+CLAIMS_HEAD = ("the paper says", "difference", "p", "p (Welch)", "published p", "here")
+
+
+def rows_of(table: Table, results: Results, datasets: Sequence[str] | None = None) -> list[tuple[str, ...]]:
+    """The cells of a table, row by row, as under :data:`HEAD`."""
+    lines = [line_of(cell, results) for cell in table.cells if datasets is None or cell.dataset in datasets]
+    return [
+        (line.cell.row, line.cell.column, line.measured, line.trials, line.interval, line.published, line.verdict)
+        for line in lines
+    ]
+
+
+def claim_rows_of(table: Table, results: Results) -> list[tuple[str, ...]]:
+    """The claims of a table, as under :data:`CLAIMS_HEAD`."""
+    return [
+        (
+            claim.text,
+            f"{claim.test.difference:+.2f}",
+            _p(claim.test.p),
+            _p(claim.test.p_welch),
+            "" if claim.comparison.published_p is None else f"{claim.comparison.published_p:g}",
+            claim.outcome,
+        )
+        for claim in claims_of(table, results)
+    ]
+
+
+def as_text(table: Table, results: Results, datasets: Sequence[str] | None = None) -> str:
+    """A table for the terminal: its cells, then the paper's claims about them.
+
+    Example:
+        >>> from hypergnn.experiments.paper import TABLES
+        >>> print(as_text(TABLES["newsgroup"], Results({}, {}, [], {})).splitlines()[0])
+        Section 4.2: text categorisation
+    """
+    parts = [table.title, grid(HEAD, rows_of(table, results, datasets))]
+    if claims := claim_rows_of(table, results):
+        parts.append(grid(CLAIMS_HEAD, claims))
+    if any(0 < len(results.trials(cell)) < FEW for cell in table.cells):
+        parts.append("Few trials make wide intervals and weak tests: here, “reproduced” says little.")
+    return "\n\n".join(parts)
+
+
+def _title(cell: Cell, table: Table) -> str:
+    where = "" if cell.table == table.name else f" in {cell.table}"
+    return f"{cell.row} ({cell.column}){where}"
+
+
+def _outcome(test: Test) -> str:
+    if test.difference <= 0:
+        return "not so here"
+    if test.p is None:
+        return "so here; too few trials to test"
+    return "so here, significantly" if test.p < SIGNIFICANT else "so here, but not significantly"
+
+
+def _judged(cell: Cell, number: float) -> str:
+    if cell.measure != "count" or cell.published is None:
+        return ""
+    return "equal" if number == cell.published.mean else "counted otherwise"
+
+
+def _as_published(number: float, cell: Cell) -> str:
+    """A number with as many decimals as the paper gives."""
+    if cell.measure == "count":
+        return f"{number:.0f}"
+    return f"{number:.2f}" if cell.table in _TWO_DECIMALS or cell.measure != "accuracy" else f"{number:.1f}"
+
+
+def _p(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return "< 0.0001" if value < 1e-4 else f"{value:.4f}"

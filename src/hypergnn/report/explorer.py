@@ -1,0 +1,76 @@
+"""The data of the page's explorer: a dataset's structure, and what each network makes of its vertices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hypergnn.datasets import Dataset
+from hypergnn.report.insight import Insight
+from hypergnn.report.packing import pack, pack_shares
+
+STEPS = 65535
+"""Steps between 0 and 1 of places and attention: with many hyperedges, their shares are small."""
+
+_NOUNS = {"cora": "article", "citeseer": "article", "pubmed": "article", "20news": "posting", "digits": "image"}
+_PARTS = ("train", "val", "test")
+
+
+def structure(data: Dataset) -> dict[str, Any]:
+    """A dataset as the explorer wants it: who belongs to which hyperedge, the truth and the split.
+
+    Unknown classes and missing centroids are 0, known ones count from 1, because packed numbers have no sign.
+
+    Example:
+        >>> import hypergnn as hg
+        >>> digits = structure(hg.datasets.load("digits"))
+        >>> digits["noun"], digits["classes"][:3], digits["hyperedge"]["type"]
+        ('image', ['0', '1', '2'], 'u2')
+    """
+    H = data.hypergraph
+    part = np.zeros(H.n_vertices, dtype=np.int64)
+    for number, name in enumerate(_PARTS, start=1):
+        part[getattr(data, name)] = number
+    found: dict[str, Any] = {
+        "noun": _NOUNS.get(data.name, "vertex"),
+        "n": H.n_vertices,
+        "m": H.n_hyperedges,
+        "classes": [name.replace("_", " ") for name in data.class_names],
+        "truth": pack(data.y + 1),
+        "part": pack(part),
+        "offsets": pack(H.vertex_offsets.numpy()),
+        "hyperedge": pack(H.hyperedge.numpy()),
+    }
+    if H.centroid is not None:
+        found["centroid"] = pack(H.centroid.numpy().astype(np.int64) + 1)
+    for name in ("vertex_names", "hyperedge_names"):
+        if (names := getattr(H, name)) is not None:
+            found[name] = [str(one) for one in names]
+    if data.name == "digits":
+        found["pictures"] = pack_shares(np.asarray(data.x))
+    return found
+
+
+def network(insight: Insight, places: npt.NDArray[np.float32], label: str) -> dict[str, Any]:
+    """What one network makes of a dataset's vertices: map, probabilities, attention.
+
+    Args:
+        insight: The network, looked at.
+        places: Its map, ``(N, 2)`` within 0 and 1.
+        label: What to call it.
+    """
+    found: dict[str, Any] = {
+        "label": label,
+        "dataset": insight.data.name,
+        "model": insight.model.network.config.model,
+        "seed": insight.model.about.get("seed"),
+        "accuracy": round(insight.accuracy, 1),
+        "places": pack_shares(places, STEPS),
+        "probability": pack_shares(insight.probability),
+        "heads": list(insight.heads),
+    }
+    if insight.attention is not None:
+        found["attention"] = pack_shares(insight.attention, STEPS)
+    return found

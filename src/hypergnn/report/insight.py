@@ -1,0 +1,93 @@
+"""What a trained network sees in its data: probabilities, hidden features, the attention of each incidence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+from torch.nn.functional import elu
+
+from hypergnn.datasets import Dataset
+from hypergnn.layers import HypergraphAttention
+from hypergnn.models import KINDS
+from hypergnn.saving import SavedModel
+from hypergnn.training.engine import Task
+
+Floats = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Insight:
+    """A network looked at from inside, for every vertex of a dataset."""
+
+    data: Dataset
+    model: SavedModel
+    probability: Floats
+    """Of each class, ``(N, n_classes)``."""
+    hidden: Floats
+    """Features that the last layer gets, ``(N, F)``; those of the data if there is one layer only."""
+    attention: Floats | None
+    """Attended incidence, ``(n_incidences, heads of all layers)``; ``None`` where a network does not learn it."""
+    heads: tuple[str, ...]
+    """What each column of :attr:`attention` is called: layer, and head where the layer has several."""
+
+    @property
+    def accuracy(self) -> float:
+        """On the test vertices, in percent."""
+        right = self.probability[self.data.test].argmax(axis=1) == self.data.y[self.data.test]
+        return float(100 * right.mean()) if right.size else float("nan")
+
+
+def look(model: SavedModel, data: Dataset) -> Insight:
+    """Run a network over a dataset and keep what passes between its layers.
+
+    Args:
+        model: What :func:`hypergnn.load` gives.
+        data: The dataset that the network was trained on.
+
+    Example:
+        >>> import tempfile, hypergnn as hg
+        >>> data = hg.datasets.load("digits")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = hg.training.fit(data, hg.models.Config("hyper-attention", max_epochs=2), out=folder)
+        ...     insight = look(hg.load(f"{folder}/model.safetensors"), data)
+        >>> insight.hidden.shape, insight.attention.shape, insight.heads[-2:]
+        ((1797, 64), (19767, 9), ('1.8', '2'))
+    """
+    network = model.network.eval()
+    task = Task.of(data, network.config)
+    structures = [task.structures[name] for name in KINDS[network.config.model].structures]
+    x: Any = task.x
+    hidden, attended, heads = x, [], []
+    with torch.no_grad():
+        for number, layer in enumerate(network.layers, start=1):
+            hidden = x
+            if isinstance(layer, HypergraphAttention):
+                x, incidence = layer(x, *structures, return_attention=True)
+                attended.append(incidence)  # (n_incidences, heads)
+                heads += _names(number, incidence.shape[-1])
+            else:
+                x = layer(x, *structures)
+            x = elu(x)
+    return Insight(
+        data,
+        model,
+        probability=x.softmax(-1).numpy(),
+        hidden=hidden.numpy() if isinstance(hidden, Tensor) else _dense(data),
+        attention=torch.cat(attended, dim=-1).numpy() if attended else None,
+        heads=tuple(heads),
+    )
+
+
+def _names(layer: int, n_heads: int) -> list[str]:
+    return [str(layer)] if n_heads == 1 else [f"{layer}.{head}" for head in range(1, n_heads + 1)]
+
+
+def _dense(data: Dataset) -> Floats:
+    """Sparse features as an array: only for networks of one layer, whose last layer gets them."""
+    features: Floats = np.asarray(data.x.todense(), dtype=np.float32)  # type: ignore[union-attr]
+    return features

@@ -1,0 +1,156 @@
+"""The page of a reproduction: every table against what was published, and what of the paper's claims holds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from hypergnn.experiments.cells import Cell
+from hypergnn.experiments.paper import STAND_IN, TABLES
+from hypergnn.experiments.results import Results
+from hypergnn.experiments.statistics import compare, summarise, verdict
+from hypergnn.report.networks import Trained
+from hypergnn.report.page import Chart, Fact, Finding, Page
+from hypergnn.report.runs import curves_of, environment
+from hypergnn.report.tables import LEVEL, claim, distributions, test_of, view
+from hypergnn.report.words import counted, network_name, p_value, signed, span
+from hypergnn.training.fit import MODEL_FILE
+from hypergnn.training.ledger import read
+
+_ALL = {**TABLES, STAND_IN.name: STAND_IN}
+_USUAL = ("baselines", "newsgroup", "sota", "digits")
+"""Tables whose networks have the paper's usual settings: the others vary one of these."""
+_MOST_CURVES = 20
+_FEW = 20
+"""Trials below which an interval says little."""
+_EXPLORED = ("hyper-attention", "hyper-conv")
+"""Networks for the explorer: those of the paper that use hyperedges alone."""
+
+
+def page_of_results(folder: Path) -> tuple[Page, list[Trained]]:
+    """The page of a reproduction, and the networks that it could show."""
+    results = Results.read(folder)
+    trained_cells = [cell for table in _ALL.values() for cell in table.cells if results.trials(cell)]
+    findings = sorted(_findings(results), key=lambda one: ("fails", "open", "holds").index(one.kind))
+    tables = [found for table in _ALL.values() if (found := view(table, results)) is not None]
+    page = Page(
+        title="Hypergraph convolution and hypergraph attention, run again",
+        lead=_lead(trained_cells, results),
+        facts=_facts(trained_cells, results),
+        findings=findings,
+        findings_note=_note(findings),
+        tables=tables,
+        distributions=[chart for table in _ALL.values() for chart in distributions(table, results)],
+        curves=list(_curves(results)),
+        environment=environment(results.environment),
+    )
+    return page, list(_networks(results))
+
+
+def _lead(cells: list[Cell], results: Results) -> str:
+    if not cells:
+        return "What Bai, Zhang and Torr published, beside what was counted here. No network has been trained yet."
+    trials = span([len(results.trials(cell)) for cell in cells], "trial")
+    text = f"The experiments of Bai, Zhang and Torr with {trials} a cell, each beside the number that they published."
+    short = [(summarise(results.accuracies(cell)).mean - cell.published.mean, cell) for cell in cells if cell.published]
+    if not short:
+        return text
+    at_or_above = sum(difference >= 0 for difference, _ in short)
+    text += f" Of {len(short)} published accuracies, {at_or_above} are reached or passed by our mean."
+    lowest, cell = min(short, key=lambda one: one[0])
+    if lowest < 0 and cell.config is not None:
+        text += f" The largest shortfall is {-lowest:.2f} points: {network_name(cell.dataset, cell.config)}."
+    if min(len(results.trials(cell)) for cell in cells) < _FEW:
+        text += " Where trials are few, intervals are wide: that a published number lies in one then says little."
+    return text
+
+
+def _facts(cells: list[Cell], results: Results) -> list[Fact]:
+    verdicts = Counter(
+        verdict(summarise(results.accuracies(cell)), cell.published) for cell in cells if cell.published is not None
+    )
+    runs = {cell.run: results.trials(cell) for cell in cells}
+    seconds = sum(trial.seconds for trials in runs.values() for trial in trials)
+    time = f"{seconds / 3600:.1f} h" if seconds >= 3600 else f"{seconds / 60:.0f} min"
+    return [
+        Fact(str(verdicts["reproduced"]), "published means within our 95 % interval, widened by their stated spread"),
+        Fact(str(verdicts["above"]), "cells where ours is above that"),
+        Fact(str(verdicts["below"]), "cells where ours is below"),
+        Fact(str(sum(len(trials) for trials in runs.values())), f"trials in {counted(len(runs), 'run')}"),
+        Fact(time, "of training, summed over trials"),
+    ]
+
+
+def _findings(results: Results) -> Iterator[Finding]:
+    """Each pair that the paper compares, and whether its order holds here."""
+    for table in _ALL.values():
+        for comparison in table.comparisons:
+            test = test_of(table, comparison, results)
+            if test is None:
+                continue
+            words = f"{claim(table, comparison)}: {signed(test.difference)} points here"
+            if test.p is not None:
+                words += f", {_p(test.p)}"
+            if comparison.published_p is not None:
+                words += f" (published: {_p(comparison.published_p)})"
+            if test.difference < 0:
+                better, worse = (results.accuracies(table.cell(one)) for one in (comparison.better, comparison.worse))
+                against = compare(worse, better).p
+                is_clear = against is not None and against < LEVEL
+                yield Finding("fails", "Does not hold." if is_clear else "Not confirmed.", f"{words}.")
+            elif test.p is not None and test.p < LEVEL:
+                yield Finding("holds", "Holds.", f"{words}.")
+            else:
+                yield Finding("open", "Not significant.", f"{words}.")
+
+
+def _p(p: float) -> str:
+    """A p-value that no line break tears apart."""
+    text = p_value(p)
+    return f"p {text}".replace("p 0", "p = 0").replace(" ", "\N{NO-BREAK SPACE}")
+
+
+def _note(findings: list[Finding]) -> str:
+    kinds = Counter(finding.kind for finding in findings)
+    return (
+        f"The paper orders {counted(len(findings), 'pair')} of the cells that were run here. In {kinds['holds']} the "
+        f"order is the paper’s and significant at 5 % (one-sided t-test); in {kinds['open']} it is the paper’s, but "
+        f"could be chance; in {kinds['fails']} it is the other way round. Of so many tests, some are expected to err."
+    )
+
+
+def _cells(results: Results) -> list[Cell]:
+    """The cells that have run folders, one for each, those with the paper's usual settings first."""
+    order = [*_USUAL, *(name for name in _ALL if name not in _USUAL)]
+    found: dict[Path, Cell] = {}
+    for cell in (cell for name in order for cell in _ALL[name].cells):
+        if (folder := results.run_folder(cell)) is not None:
+            found.setdefault(folder, cell)
+    return list(found.values())
+
+
+def _curves(results: Results) -> Iterator[Chart]:
+    """The curves of the usual networks, or of all others if there is none of them."""
+    cells = _cells(results)
+    for cell in [cell for cell in cells if cell.table in _USUAL] or cells[:_MOST_CURVES]:
+        folder = results.run_folder(cell)
+        if folder is None or cell.config is None:
+            continue
+        chart = curves_of(read(folder), f"curves-{cell.run}", network_name(cell.dataset, cell.config))
+        if chart is not None:
+            yield chart
+
+
+def _networks(results: Results) -> Iterator[Trained]:
+    """One network of each kind and dataset, attention first."""
+    seen = set()
+    for model in _EXPLORED:
+        for cell in _cells(results):
+            folder = results.run_folder(cell)
+            if folder is None or cell.config is None or cell.config.model != model or cell.dataset in seen:
+                continue
+            if (folder / MODEL_FILE).exists():
+                seen.add(cell.dataset)
+                yield Trained(folder, network_name(cell.dataset, cell.config))
+        seen.clear()

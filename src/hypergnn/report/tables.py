@@ -1,0 +1,251 @@
+"""A table of the paper as the page shows it: numbers with verdicts, charts, tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypergnn.experiments.cells import Cell, Comparison, Table
+from hypergnn.experiments.results import Results
+from hypergnn.experiments.statistics import Test, compare, summarise, verdict
+from hypergnn.report import charts
+from hypergnn.report.page import CellView, Chart, ComparisonView, RowView, TableView
+from hypergnn.report.words import DATASETS, mean_and_spread, p_value, signed, span
+
+LEVEL = 0.05
+"""Significance level of the tests: the paper's."""
+
+_SHORT = {
+    "datasets": "Datasets",
+    "baselines": "Baselines",
+    "skip": "Skip connection",
+    "hidden": "Width",
+    "sota": "State of the art",
+    "newsgroup": "Newsgroups",
+    "depth": "Depth",
+    "timing": "Timing",
+    "digits": "Digits",
+}
+_SETTINGS = {"hidden": "length of the hidden representation", "depth": "number of layers"}
+"""Tables whose columns are values of a setting, and what it is."""
+_VERDICTS = {"reproduced": "≈ reproduced", "above": "▲ above", "below": "▼ below"}
+
+
+def is_measured(cell: Cell, results: Results) -> bool:
+    """Whether there is anything of ours to show for a cell."""
+    return bool(results.trials(cell)) or results.measured(cell) is not None
+
+
+def view(table: Table, results: Results) -> TableView | None:
+    """The table in words and charts; ``None`` if nothing of it was measured."""
+    columns = [
+        column
+        for column in table.columns
+        if any(is_measured(cell, results) for cell in table.cells if cell.column == column)
+    ]
+    if not columns:
+        return None
+    shown = {cell.row for cell in table.cells if cell.is_quoted or is_measured(cell, results)}
+    rows = [row for row in table.rows if row in shown and any(table.at(row, column) for column in columns)]
+    cells = {(row, column): _cell(table, table.at(row, column), results) for row in rows for column in columns}
+    if table.name in _SETTINGS:  # a line for each value: there are more of them than of methods
+        lines, heads = [RowView(column, [cells[row, column] for row in rows]) for column in columns], rows
+    else:
+        lines, heads = [RowView(row, [cells[row, column] for column in columns]) for row in rows], columns
+    return TableView(
+        name=table.name,
+        short=_SHORT.get(table.name, table.name),
+        title=table.title,
+        note=table.note,
+        caption=_caption(table, results),
+        corner=_SETTINGS.get(table.name, "dataset" if table.name == "datasets" else "method"),
+        columns=heads,
+        rows=lines,
+        charts=_charts(table, results, columns),
+        tests=[
+            _comparison(table, one, test)
+            for one in table.comparisons
+            if (test := test_of(table, one, results)) is not None
+        ],
+    )
+
+
+def distributions(table: Table, results: Results) -> list[Chart]:
+    """Every trial of a table: a chart for each column, or for each row where columns are values of a setting."""
+    is_setting = table.name in _SETTINGS
+    found = []
+    for group in table.rows if is_setting else table.columns:
+        cells = [cell for cell in table.cells if group == (cell.row if is_setting else cell.column)]
+        names = {cell.name: cell.column if is_setting else cell.row for cell in cells if results.trials(cell)}
+        rows = [
+            {"row": names[cell.name], "seed": trial.seed, "value": trial.test_accuracy}
+            for cell in cells
+            for trial in results.trials(cell)
+        ]
+        if rows:
+            chart = charts.trials(rows, list(names.values()))
+            name = f"trials-{table.name}-{group}"
+            detail = f"{_SHORT.get(table.name, table.name)}, by {_SETTINGS[table.name]}" if is_setting else ""
+            found.append(Chart(name, chart, group, detail or _SHORT.get(table.name, table.name)))
+    return found
+
+
+def test_of(table: Table, comparison: Comparison, results: Results) -> Test | None:
+    """The test of a claim; ``None`` if one of its cells has no trials."""
+    better, worse = (results.accuracies(table.cell(name)) for name in (comparison.better, comparison.worse))
+    return compare(better, worse) if better and worse else None
+
+
+def claim(table: Table, comparison: Comparison) -> str:
+    """What the paper says of two cells.
+
+    Example:
+        >>> from hypergnn.experiments.paper import TABLES
+        >>> table = TABLES["baselines"]
+        >>> claim(table, table.comparisons[0])
+        'Hyper-Conv. better than GCN* (Cora)'
+    """
+    better, worse = table.cell(comparison.better), table.cell(comparison.worse)
+    first, second = better.row, worse.row
+    if better.table != worse.table:  # with and without a skip connection
+        first, second = (
+            f"{cell.row} {'with' if cell.config is not None and cell.config.skip else 'without'} skip"
+            for cell in (better, worse)
+        )
+        where = worse.column if worse.table == table.name else better.column
+    elif better.row == worse.row:
+        first, second = f"{better.row}, {better.column}", worse.column
+        where = DATASETS.get(better.dataset, better.dataset)
+    else:
+        where = better.column
+    if table.name == "depth":
+        first, second = f"{better.column} layers {better.row}", f"{worse.column} layers"
+    elif table.name == "hidden":
+        where = f"width {where}"
+    return f"{first} better than {second} ({_unbroken(where)})"
+
+
+def _unbroken(column: str) -> str:
+    """A column's name with its setting kept in one line."""
+    name, comma, setting = column.partition(", ")
+    return name + comma + setting.replace(" ", "\N{NO-BREAK SPACE}").replace("-", "-\N{WORD JOINER}")
+
+
+def judged(test: Test) -> tuple[str, str]:
+    """A test's outcome in words, and its kind.
+
+    Example:
+        >>> judged(Test(0.4, 0.01, 0.01)), judged(Test(0.1, 0.3, 0.3)), judged(Test(-0.4, 0.99, 0.99))
+        (('significant', ''), ('not significant', 'none'), ('the other way round', 'below'))
+    """
+    if test.difference < 0:
+        return "the other way round", "below"
+    if test.p is None:
+        return "too few trials", "none"
+    return ("significant", "") if test.p < LEVEL else ("not significant", "none")
+
+
+def _comparison(table: Table, comparison: Comparison, test: Test) -> ComparisonView:
+    words, kind = judged(test)
+    return ComparisonView(
+        words=claim(table, comparison),
+        difference=signed(test.difference),
+        pooled=p_value(test.p),
+        welch=p_value(test.p_welch),
+        published=p_value(comparison.published_p),
+        verdict=words,
+        kind=kind,
+    )
+
+
+def _cell(table: Table, cell: Cell | None, results: Results) -> CellView:
+    if cell is None:
+        return CellView(lines=("–",))
+    published = cell.published
+    stated = () if published is None else (f"published {_published(table, cell)}",)
+    if cell.is_quoted:
+        return CellView(cell.name, lines=stated, verdict="quoted", kind="quoted")
+    if cell.measure != "accuracy":
+        number = results.measured(cell)
+        if number is None:
+            return CellView(cell.name, lines=(*stated, "not measured"))
+        is_other = cell.measure == "count" and published is not None and number != published.mean
+        return CellView(cell.name, _plain(number, cell), stated, "counted otherwise" if is_other else "", "none")
+    accuracies = results.accuracies(cell)
+    if not accuracies:
+        return CellView(cell.name, lines=(*stated, "not run"))
+    summary = summarise(accuracies)
+    between = () if summary.interval is None else ("95 %: {:.2f} – {:.2f}".format(*summary.interval),)
+    found = None if published is None else verdict(summary, published)
+    return CellView(
+        cell.name,
+        mean_and_spread(summary),
+        (*between, *stated),
+        verdict=_VERDICTS[found] if found else "",
+        kind=found or "",
+    )
+
+
+def _published(table: Table, cell: Cell) -> str:
+    """A published number with as many digits as its table gives."""
+    published = cell.published
+    if published is None:
+        return "–"
+    if cell.measure != "accuracy":
+        return _plain(published.mean, cell)
+    is_fine = any(one.published and round(one.published.mean, 1) != one.published.mean for one in table.cells)
+    number = f"{published.mean:.{2 if is_fine else 1}f}"
+    return number if published.spread is None else f"{number} ± {published.spread}"
+
+
+def _plain(number: float, cell: Cell) -> str:
+    if cell.measure == "count":
+        return f"{number:.0f}"
+    return f"{number:.3g} ms" if cell.measure == "milliseconds" else f"{number:.2f}"
+
+
+def _caption(table: Table, results: Results) -> str:
+    counts = [len(results.trials(cell)) for cell in table.cells if results.trials(cell)]
+    if not counts:
+        return "Counted or timed here, and what the paper states."
+    return f"Test accuracy in percent: mean ± standard deviation of {span(counts, 'trial')}, and what the paper states."
+
+
+def _charts(table: Table, results: Results, columns: list[str]) -> list[Chart]:
+    cells = [cell for cell in table.cells if cell.column in columns and cell.measure == "accuracy"]
+    if not cells:
+        return []
+    if table.name in _SETTINGS:
+        rows = [_point(cell, results) | {"x": int(cell.column)} for cell in cells if results.trials(cell)]
+        chart = charts.lines(rows, _SETTINGS[table.name], doubling=table.name == "hidden")
+        words = "Lines: measured mean with its 95 % interval. Diamonds: published."
+        return [Chart(table.name, chart, f"Accuracy against the {_SETTINGS[table.name]}", words)]
+    return [
+        Chart(
+            f"{table.name}-{column}",
+            charts.dots([_point(cell, results) for cell in cells if cell.column == column]),
+            column,
+        )
+        for column in columns
+    ]
+
+
+def _point(cell: Cell, results: Results) -> dict[str, Any]:
+    """A cell as charts take it."""
+    accuracies = results.accuracies(cell)
+    summary = summarise(accuracies) if accuracies else None
+    low, high = (summary.interval if summary else None) or (None, None)
+    published = cell.published.mean if cell.published else None
+    spread = cell.published.spread if cell.published else None
+    return {
+        "row": cell.row,
+        "mean": _rounded(summary.mean if summary else None),
+        "low": None if low is None else _rounded(max(low, 0.0)),  # two trials can have an interval beyond all sense
+        "high": None if high is None else _rounded(min(high, 100.0)),
+        "published": published,
+        "from": None if spread is None or published is None else _rounded(published - spread),
+        "to": None if spread is None or published is None else _rounded(published + spread),
+    }
+
+
+def _rounded(number: float | None) -> float | None:
+    return None if number is None else round(number, 3)

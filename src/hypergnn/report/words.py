@@ -1,0 +1,94 @@
+"""Numbers and settings in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hypergnn.experiments.statistics import Summary
+from hypergnn.models import Config, paper_config
+
+MODELS = {
+    "hyper-conv": "Hyper-Conv.",
+    "hyper-attention": "Hyper-Atten.",
+    "gcn": "GCN*",
+    "gat": "GAT*",
+    "gcn+hyper-conv": "GCN*+Hyper-Conv.",
+    "gat+hyper-attention": "GAT*+Hyper-Atten.",
+    "mlp": "MLP",
+}
+"""The networks by the names that the paper gives them."""
+DATASETS = {"cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed", "20news": "20-newsgroup", "digits": "digits"}
+
+
+def network_name(dataset: str, config: Config) -> str:
+    """A network, its data, and what its settings have that the paper's have not.
+
+    Example:
+        >>> network_name("cora", Config("gat", skip=True, heads=1))
+        'GAT* on Cora, with skip connection, 1 head'
+    """
+    usual = paper_config(dataset, config.model)
+    changed = {
+        "skip": "with skip connection",
+        "depth": f"{config.depth} layers",
+        "heads": f"{config.heads} head" + "s" * (config.heads > 1),
+        "hidden": f"width {config.hidden}",
+        "weight_decay": f"λ = {config.weight_decay:g}",
+    }
+    parts = [words for name, words in changed.items() if getattr(config, name) != getattr(usual, name)]
+    return ", ".join([f"{MODELS.get(config.model, config.model)} on {DATASETS.get(dataset, dataset)}", *parts])
+
+
+def mean_and_spread(summary: Summary) -> str:
+    """Mean and standard deviation.
+
+    Example:
+        >>> mean_and_spread(Summary(2, 81.0, 1.414, (68.3, 93.7)))
+        '81.00 ± 1.41'
+    """
+    return f"{summary.mean:.2f}" if summary.sd is None else f"{summary.mean:.2f} ± {summary.sd:.2f}"
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun.
+
+    Example:
+        >>> counted(1, "trial"), counted(20, "trial")
+        ('1 trial', '20 trials')
+    """
+    return f"{number} {noun}" + "s" * (number != 1)
+
+
+def span(numbers: Sequence[int], noun: str) -> str:
+    """How many, where it is not the same everywhere.
+
+    Example:
+        >>> span([100, 10, 100], "trial"), span([5, 5], "trial")
+        ('10 to 100 trials', '5 trials')
+    """
+    low, high = min(numbers), max(numbers)
+    return counted(low, noun) if low == high else f"{low} to {high} {noun}s"
+
+
+def p_value(p: float | None) -> str:
+    """A p-value as far as its digits mean anything.
+
+    Example:
+        >>> p_value(0.0163), p_value(1e-7), p_value(0.99996), p_value(None)
+        ('0.016', '< 0.001', '> 0.999', '–')
+    """
+    if p is None:
+        return "–"
+    if p < 0.001:
+        return "< 0.001"
+    return "> 0.999" if p > 0.999 else f"{p:.3f}"
+
+
+def signed(difference: float) -> str:
+    """A difference with its sign.
+
+    Example:
+        >>> signed(0.421), signed(-0.3)
+        ('+0.42', '−0.30')
+    """
+    return f"{difference:+.2f}".replace("-", "−")

@@ -1,0 +1,374 @@
+"""The paper's tables as data, the runs that fill them, what is kept of these, and what is said of them."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from statistics import mean, stdev
+
+import numpy as np
+import pytest
+import real_data
+from scipy import stats
+
+import hypergnn as hg
+from hypergnn.experiments import measures, runner
+from hypergnn.experiments.cells import Cell, Comparison, Published, Table
+from hypergnn.experiments.markdown import BEGIN, END, kept, readme_table, results_page, with_table
+from hypergnn.experiments.paper import MAX_EPOCHS, STAND_IN, TABLES
+from hypergnn.experiments.results import INDEX, Results, TrialRecord
+from hypergnn.experiments.runner import jobs, reproduce, with_graph
+from hypergnn.experiments.statistics import compare, summarise, verdict
+from hypergnn.experiments.text import as_text, claims_of, line_of
+from hypergnn.models import KINDS, Config
+from hypergnn.shared_graph import SharedGraph
+from hypergnn.training import fit
+
+ROOT = Path(__file__).parent.parent
+NOTHING = Results({}, {}, [], {})
+
+
+def cell(name, model="hyper-conv", published=None, **settings):
+    config = Config(model=model, hidden=2, heads=2, **{"max_epochs": 3, **settings})
+    return Cell("small", name, name, "digits", "digits", config, published)
+
+
+SMALL = Table(
+    "small",
+    "A small table",
+    (
+        cell("conv", published=Published(50.0)),
+        cell("same", published=Published(99.0, 0.5)),
+        cell("gcn", model="gcn"),
+        Cell("small", "quoted", "quoted", "digits", "digits", None, Published(12.5)),
+        Cell("small", "digits/nodes", "size", "digits", "digits", None, Published(1797), "count"),
+    ),
+    (Comparison("conv", "gcn", 0.016),),
+)
+
+
+def results_of(**accuracies):
+    """Results of the small table with these test accuracies."""
+    runs = {
+        SMALL.cell(name).run: [TrialRecord(seed, 10, 5, 70.0, value, 0.5) for seed, value in enumerate(values)]
+        for name, values in accuracies.items()
+    }
+    return Results(runs, {"small:digits/nodes": 1797}, [], {})
+
+
+def test_every_table_of_the_issue_is_there_with_its_cells():
+    counts = {name: len(table.cells) for name, table in TABLES.items()}
+    assert counts == {
+        "datasets": 15,
+        "baselines": 12,
+        "skip": 16,
+        "hidden": 12,
+        "sota": 36 + 4,
+        "newsgroup": 2,
+        "depth": 18,
+        "timing": 5,
+    }
+    for table in (*TABLES.values(), STAND_IN):
+        names = [one.name for one in table.cells]
+        assert len(set(names)) == len(names)
+        assert {one.table for one in table.cells} == {table.name}
+        places = [(one.row, one.column) for one in table.cells]
+        assert len(set(places)) == len(places)
+        for comparison in table.comparisons:
+            assert table.cell(comparison.better).config
+            assert table.cell(comparison.worse).config
+
+
+@pytest.mark.parametrize(
+    ("table", "name", "mean", "spread"),
+    [
+        ("baselines", "cora/gcn", 81.80, None),
+        ("baselines", "cora/gat+hyper-attention", 82.74, None),
+        ("baselines", "citeseer/hyper-attention", 70.88, None),
+        ("skip", "cora/hyper-conv/1e-3", 82.66, None),
+        ("skip", "citeseer/gat/3e-4", 68.96, None),
+        ("hidden", "gcn/2", 65.9, None),
+        ("hidden", "hyper-conv/36", 82.1, None),
+        ("sota", "pubmed/ours", 78.4, 0.3),
+        ("sota", "pubmed/gat", 78.1, None),
+        ("sota", "citeseer/Graph Attention Network", 72.5, None),
+        ("newsgroup", "gcn", 57.0, None),
+        ("timing", "cora/hypergnn", 1.8, None),
+        ("datasets", "pubmed/edges", 44338, None),
+    ],
+)
+def test_published_numbers(table, name, mean, spread):
+    assert TABLES[table].cell(name).published == Published(mean, spread)
+
+
+def test_the_claims_of_the_paper_agree_with_its_own_numbers():
+    for table in TABLES.values():
+        for comparison in table.comparisons:
+            better, worse = (table.cell(name).published for name in (comparison.better, comparison.worse))
+            if better and worse:
+                assert better.mean >= worse.mean, comparison
+
+
+def test_cells_differ_from_the_papers_settings_only_in_what_their_table_is_about():
+    allowed = {"skip": {"skip", "weight_decay"}, "hidden": {"hidden", "heads"}, "depth": {"depth", "skip"}}
+    allowed["sota"] = {"skip", "weight_decay"}
+    for table in TABLES.values():
+        for one in table.cells:
+            if one.config is not None:
+                usual = replace(hg.models.paper_config(one.dataset, one.config.model), max_epochs=MAX_EPOCHS)
+                changed = {name for name in vars(usual) if getattr(usual, name) != getattr(one.config, name)}
+                assert changed <= allowed.get(table.name, set()), one.name
+    assert TABLES["sota"].cell("pubmed/ours").config.learning_rate == 0.01
+    assert {TABLES["hidden"].cell("gcn/16").config.heads} == {1}
+
+
+def test_cells_with_the_same_settings_share_a_run():
+    runs = jobs(TABLES.values())
+    assert len({job.run for job in runs}) == len(runs) == 12 + 16 + 12 + 2 + 2 + 16
+    shared = {job.run: [one.table for one in job.cells] for job in runs}
+    assert shared[TABLES["depth"].cell("2/none").run] == ["baselines", "depth"]
+    assert shared[TABLES["sota"].cell("citeseer/ours").run] == ["skip", "sota"]
+    assert {job.dataset for job in jobs(TABLES.values(), ["pubmed"])} == {"pubmed"}
+    with pytest.raises(ValueError, match="has no trials of its own"):
+        _ = TABLES["sota"].cell("cora/MoNet").run
+    with pytest.raises(ValueError, match="name must be that of a cell of hidden; got 'gcn/3'"):
+        TABLES["hidden"].cell("gcn/3")
+
+
+def test_the_name_of_a_run_depends_on_what_differs_from_the_defaults_only():
+    one = cell("a")
+    assert one.run == cell("b", patience=Config().patience).run
+    assert one.run != cell("a", patience=7).run
+    assert one.run.startswith("digits/hyper-conv-")
+
+
+def test_summary_by_hand():
+    values = [80.0, 81.0, 83.0, 84.0]
+    summary = summarise(values)
+    assert (summary.trials, summary.mean) == (4, 82.0)
+    assert summary.sd == pytest.approx((10 / 3) ** 0.5)
+    reach = 3.182446 * (10 / 3) ** 0.5 / 2  # Student's t for three degrees of freedom
+    assert summary.interval == pytest.approx((82 - reach, 82 + reach), rel=1e-6)
+    assert summarise([80.0]).interval is None
+    with pytest.raises(ValueError, match="at least one trial"):
+        summarise([])
+
+
+def test_tests_are_one_sided_and_welch_differs_where_spreads_do():
+    rng = np.random.default_rng(0)
+    better, worse = rng.normal(82.5, 0.5, 40).tolist(), rng.normal(82.2, 1.5, 12).tolist()
+    test = compare(better, worse)
+    pooled = ((39 * stdev(better) ** 2 + 11 * stdev(worse) ** 2) / 50) ** 0.5
+    statistic = (mean(better) - mean(worse)) / (pooled * (1 / 40 + 1 / 12) ** 0.5)
+    assert test.p == pytest.approx(stats.t.sf(statistic, 50))
+    assert test.p_welch != pytest.approx(test.p, rel=0.05)
+    assert compare(worse, better).p == pytest.approx(1 - test.p)
+    assert compare([80.0], [81.0, 82.0]).p is None
+    assert compare([80.0, 80.0], [80.0, 80.0]).p is None
+    assert compare([82.1, 82.1], [80.0, 80.5]).p < 0.05  # without a warning
+
+
+@pytest.mark.parametrize(
+    ("published", "expected"),
+    [
+        (Published(82.0), "reproduced"),
+        (Published(79.0), "above"),
+        (Published(84.8), "below"),
+        (Published(84.8, 0.5), "reproduced"),
+        (Published(79.0, 0.05), "above"),
+    ],
+)
+def test_verdicts(published, expected):
+    assert verdict(summarise([81.0, 82.0, 83.0]), published) == expected  # 79.52 … 84.48
+    assert verdict(summarise([82.0]), published) is None
+
+
+def test_a_reproduction_trains_each_run_once_and_goes_on(tmp_path):
+    seen = []
+    done = reproduce([SMALL], trials=2, out=tmp_path, threads=1, on_progress=seen.append)
+    assert not done.interrupted
+    assert not done.missing
+    run = SMALL.cell("conv").run
+    assert sorted(done.results.runs) == sorted({run, SMALL.cell("gcn").run})
+    expected = fit(hg.datasets.load("digits"), SMALL.cell("conv").config, trials=2).records
+    assert done.results.accuracies(SMALL.cell("conv")) == [record["test_accuracy"] for record in expected]
+    assert done.results.trials(SMALL.cell("same")) == done.results.trials(SMALL.cell("conv"))
+    assert done.results.trials(SMALL.cell("quoted")) == []
+    assert done.results.measured(SMALL.cell("digits/nodes")) == 1797
+    folder = done.results.run_folder(SMALL.cell("conv"))
+    assert folder == tmp_path / run
+    assert (folder / "model.safetensors").exists()
+    assert (folder / "curves.jsonl").exists()
+    assert (seen[-1].trials_done, seen[-1].trials_total, seen[-1].runs_done, seen[-1].runs_total) == (4, 4, 2, 2)
+    assert seen[-1].seconds_left == 0
+
+    again = []
+    more = reproduce([SMALL], trials=3, out=tmp_path, threads=1, on_progress=again.append)
+    assert [record.seed for record in more.results.trials(SMALL.cell("conv"))] == [0, 1, 2]
+    assert more.results.trials(SMALL.cell("conv"))[:2] == done.results.trials(SMALL.cell("conv"))
+    assert sum(progress.current.epochs for progress in again[-1:]) == 3
+    assert more.results.environment["hypergnn"] == hg.__version__
+
+
+def test_time_left_counts_what_was_there_before(tmp_path):
+    reproduce([SMALL], trials=1, out=tmp_path, threads=1)
+    seen = []
+    reproduce([SMALL], trials=2, out=tmp_path, threads=1, on_progress=seen.append)
+    assert seen[0].trials_done == 2
+    assert seen[0].runs_done == 0
+    assert all(one.seconds_left is None or one.seconds_left >= 0 for one in seen)
+    assert [one.trials_done for one in seen] == sorted(one.trials_done for one in seen)
+
+
+def test_an_interrupt_keeps_what_is_finished(tmp_path):
+    def stop(progress):
+        if progress.trials_done == 1:
+            raise KeyboardInterrupt
+
+    done = reproduce([SMALL], trials=2, out=tmp_path, threads=1, on_progress=stop)
+    assert done.interrupted
+    assert sum(map(len, done.results.runs.values())) >= 1
+    assert not reproduce([SMALL], trials=2, out=tmp_path, threads=1).interrupted
+
+
+def test_data_that_cannot_be_had_is_left_out_and_named(tmp_path, monkeypatch):
+    def load(name, **_):
+        if name == "cora":
+            raise hg.datasets.DataNotFoundError("no source has cora")
+        return hg.datasets.load(name)
+
+    monkeypatch.setattr(runner, "load", load)
+    both = replace(SMALL, cells=(*SMALL.cells, replace(SMALL.cells[0], name="far", dataset="cora")))
+    done = reproduce([both], trials=1, out=tmp_path, threads=1)
+    assert done.missing == {"cora": "no source has cora"}
+    assert done.results.trials(both.cell("conv"))
+    assert not done.results.trials(both.cell("far"))
+    with pytest.raises(hg.datasets.DataNotFoundError, match="no source has cora"):
+        reproduce([both], trials=1, out=tmp_path / "none", datasets=["cora"])
+
+
+def test_graphs_for_pairwise_networks():
+    digits = hg.datasets.load("digits")
+    graph = with_graph(digits).graph
+    H = digits.hypergraph
+    assert set(map(tuple, np.argwhere(graph.to_scipy().toarray()))) == {
+        pair
+        for vertex, centroid in zip(H.vertex.tolist(), H.centroid[H.hyperedge].tolist(), strict=True)
+        if vertex != centroid
+        for pair in ((vertex, centroid), (centroid, vertex))
+    }
+    by_words = replace(digits, hypergraph=hg.Hypergraph.from_hyperedges([[0, 1], [1, 2]], n_vertices=1797))
+    assert isinstance(with_graph(by_words).graph, SharedGraph)
+
+
+def test_all_networks_of_the_tables_are_known():
+    assert {job.config.model for job in jobs(TABLES.values())} <= set(KINDS)
+
+
+def test_compact_records_say_the_same(tmp_path):
+    full = reproduce([SMALL], trials=2, out=tmp_path / "run", threads=1).results
+    full.write(tmp_path / "kept")
+    back = Results.read(tmp_path / "kept")
+    assert (back.runs, back.measures, back.environments) == (full.runs, full.measures, full.environments)
+    assert back.run_folder(SMALL.cell("conv")) is None
+    assert sorted(path.name for path in (tmp_path / "kept").iterdir()) == ["digits.csv", INDEX]
+    full.write(tmp_path / "less", trials=1)
+    assert [len(run) for run in Results.read(tmp_path / "less").runs.values()] == [1, 1]
+
+
+def test_damaged_or_missing_records_are_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"there is no .*nowhere"):
+        Results.read(tmp_path / "nowhere")
+    with pytest.raises(ValueError, match="has no run in it"):
+        Results.read(tmp_path)
+    results_of(conv=[80.0, 81.0]).write(tmp_path)
+    lines = (tmp_path / "digits.csv").read_text().splitlines()
+    (tmp_path / "digits.csv").write_text("\n".join(lines[:-1]))
+    with pytest.raises(ValueError, match="has 1 trials, and not 2"):
+        Results.read(tmp_path)
+    (tmp_path / INDEX).write_text(json.dumps({"format": 99}))
+    with pytest.raises(ValueError, match="format 99, and this version reads 1"):
+        Results.read(tmp_path)
+
+
+def test_a_reproduction_is_read_while_it_is_written(tmp_path):
+    reproduce([SMALL], trials=2, out=tmp_path, threads=1)
+    folder = tmp_path / SMALL.cell("conv").run
+    *whole, last = (folder / "trials.jsonl").read_bytes().splitlines(keepends=True)
+    (folder / "trials.jsonl").write_bytes(b"".join([last, *whole, b'{"seed": 2, "epo']))
+    assert [record.seed for record in Results.read(tmp_path).trials(SMALL.cell("conv"))] == [0, 1]
+    (folder / "run.json").write_text("[]")
+    with pytest.raises(ValueError, match="must describe a run; it is corrupt"):
+        Results.read(tmp_path)
+
+
+def test_lines_and_claims_in_words():
+    results = results_of(conv=[49.0, 50.0, 51.0], gcn=[49.5, 50.5, 52.0])
+    said = {one.name: line_of(one, results) for one in SMALL.cells}
+    assert (said["conv"].measured, said["conv"].published, said["conv"].verdict) == (
+        "50.00 ± 1.00",
+        "50.0",
+        "reproduced",
+    )
+    assert (said["conv"].trials, said["conv"].interval) == ("3", "47.52 … 52.48")
+    assert (said["same"].verdict, said["same"].published) == ("below", "99.0 ± 0.5")
+    assert (said["gcn"].published, said["gcn"].verdict) == ("", "")
+    assert (said["quoted"].measured, said["quoted"].verdict) == ("", "quoted")
+    assert (said["digits/nodes"].measured, said["digits/nodes"].verdict) == ("1797", "equal")
+    assert line_of(SMALL.cell("conv"), NOTHING).verdict == "not run"
+    assert [claim.outcome for claim in claims_of(SMALL, results)] == ["not so here"]
+    outcomes = {
+        "so here, significantly": ([60.0, 60.5, 61.0], [50.0, 50.5, 51.0]),
+        "so here, but not significantly": ([50.0, 60.0, 55.0], [50.0, 51.0, 58.0]),
+        "so here; too few trials to test": ([60.0], [50.0]),
+        "not so here": ([50.0, 50.0], [50.0, 50.0]),
+    }
+    for outcome, (conv, gcn) in outcomes.items():
+        assert claims_of(SMALL, results_of(conv=conv, gcn=gcn))[0].outcome == outcome
+    text = as_text(SMALL, results)
+    assert "A small table" in text
+    assert "conv (digits) > gcn (digits)  -0.67" in text
+    assert "0.016" in text
+    assert text.endswith("“reproduced” says little.")
+    assert not as_text(SMALL, results_of(conv=[50.0, 51.0] * 15)).endswith("little.")
+    assert line_of(TABLES["baselines"].cell("citeseer/gcn+hyper-conv"), NOTHING).published == "70.00"
+
+
+def test_counts_of_real_data():
+    cora = measures.counts(real_data.load("cora"))
+    assert cora == {"cora/nodes": 2708, "cora/edges": 5278, "cora/features": 1433, "cora/classes": 7}
+
+
+def test_times_are_taken_of_ours_and_of_pyg():
+    times = measures.times(real_data.load("cora"), rounds=3)
+    assert list(times) == [one.name for one in TABLES["timing"].cells]
+    assert min(times.values()) > 0
+    assert times["cora/ratio"] == pytest.approx(times["cora/pyg"] / times["cora/hypergnn"], rel=0.01)
+
+
+def test_the_results_page_and_the_readme_are_written_from_the_kept_records():
+    results = kept(ROOT / "results")
+    assert (ROOT / "docs" / "results.md").read_text() == results_page(results)
+    readme = (ROOT / "README.md").read_text()
+    assert with_table(readme, results) == readme
+
+
+def test_the_page_says_what_does_not_hold():
+    baselines = TABLES["baselines"]
+    low, high = [79.9, 80.0, 80.1], [83.9, 84.0, 84.1]
+    runs = {
+        baselines.cell(f"cora/{model}").run: [
+            TrialRecord(s, 9, 3, 80.0, value, 3600.0) for s, value in enumerate(values)
+        ]
+        for model, values in (("gcn", high), ("hyper-conv", low), ("gat", low), ("hyper-attention", high))
+    }
+    page = results_page(Results(runs, {"datasets:cora/edges": 5278}, [], {}))
+    assert "12 trials of 4 different settings, 12.0 hours of one core" in page
+    assert "| GCN\\* | Cora | 84.00 ± 0.10 | 3 | 83.75 … 84.25 | 81.80 | above |" in page
+    assert "| Cora | edges | 5278 |  |  | 5429 | counted otherwise |" in page
+    against = page.partition("## Claims of the paper that do not hold")[2]
+    assert "- baselines: Hyper-Conv. (Cora) > GCN* (Cora) (-4.00)" in against
+    assert "Hyper-Atten. (Cora) > GAT* (Cora)" not in against
+    table = readme_table(Results(runs, {}, [], {}))
+    assert "| Hyper-Conv. | 80.00 ± 0.10 | 82.19 | – | 70.35 |" in table
+    with pytest.raises(ValueError, match="the README must have the marks"):
+        with_table(f"{BEGIN} {BEGIN} {END}", NOTHING)
