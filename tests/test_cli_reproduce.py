@@ -71,7 +71,7 @@ def test_what_is_asked_for(command, expected, monkeypatch, capsys):
     monkeypatch.setattr(runner, "reproduce", keep)
     assert run(*command) == 2
     assert seen[0] == expected
-    assert seen[1]["threads"] == (2 if "--jobs" in command else None)
+    assert seen[1]["jobs"] == (2 if "--jobs" in command else None)
     assert seen[1]["out"] == "runs/paper"
     capsys.readouterr()
 

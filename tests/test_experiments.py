@@ -16,7 +16,7 @@ from hypergnn.experiments.cells import Cell, Comparison, Published, Table
 from hypergnn.experiments.markdown import BEGIN, END, kept, readme_table, results_page, with_table
 from hypergnn.experiments.paper import MAX_EPOCHS, STAND_IN, TABLES
 from hypergnn.experiments.results import INDEX, Results, TrialRecord
-from hypergnn.experiments.runner import jobs, reproduce, with_graph
+from hypergnn.experiments.runner import reproduce, runs_of, with_graph
 from hypergnn.experiments.statistics import compare, summarise, verdict
 from hypergnn.experiments.text import as_text, claims_of, line_of
 from hypergnn.models import KINDS, Config
@@ -122,12 +122,12 @@ def test_cells_differ_from_the_papers_settings_only_in_what_their_table_is_about
 
 
 def test_cells_with_the_same_settings_share_a_run():
-    runs = jobs(TABLES.values())
+    runs = runs_of(TABLES.values())
     assert len({job.run for job in runs}) == len(runs) == 12 + 16 + 12 + 2 + 2 + 16
     shared = {job.run: [one.table for one in job.cells] for job in runs}
     assert shared[TABLES["depth"].cell("2/none").run] == ["baselines", "depth"]
     assert shared[TABLES["sota"].cell("citeseer/ours").run] == ["skip", "sota"]
-    assert {job.dataset for job in jobs(TABLES.values(), ["pubmed"])} == {"pubmed"}
+    assert {job.dataset for job in runs_of(TABLES.values(), ["pubmed"])} == {"pubmed"}
     with pytest.raises(ValueError, match="has no trials of its own"):
         _ = TABLES["sota"].cell("cora/MoNet").run
     with pytest.raises(ValueError, match="name must be that of a cell of hidden; got 'gcn/3'"):
@@ -184,7 +184,7 @@ def test_verdicts(published, expected):
 
 def test_a_reproduction_trains_each_run_once_and_goes_on(tmp_path):
     seen = []
-    done = reproduce([SMALL], trials=2, out=tmp_path, threads=1, on_progress=seen.append)
+    done = reproduce([SMALL], trials=2, out=tmp_path, jobs=1, on_progress=seen.append)
     assert not done.interrupted
     assert not done.missing
     run = SMALL.cell("conv").run
@@ -202,7 +202,7 @@ def test_a_reproduction_trains_each_run_once_and_goes_on(tmp_path):
     assert seen[-1].seconds_left == 0
 
     again = []
-    more = reproduce([SMALL], trials=3, out=tmp_path, threads=1, on_progress=again.append)
+    more = reproduce([SMALL], trials=3, out=tmp_path, jobs=1, on_progress=again.append)
     assert [record.seed for record in more.results.trials(SMALL.cell("conv"))] == [0, 1, 2]
     assert more.results.trials(SMALL.cell("conv"))[:2] == done.results.trials(SMALL.cell("conv"))
     assert sum(progress.current.epochs for progress in again[-1:]) == 3
@@ -210,9 +210,9 @@ def test_a_reproduction_trains_each_run_once_and_goes_on(tmp_path):
 
 
 def test_time_left_counts_what_was_there_before(tmp_path):
-    reproduce([SMALL], trials=1, out=tmp_path, threads=1)
+    reproduce([SMALL], trials=1, out=tmp_path, jobs=1)
     seen = []
-    reproduce([SMALL], trials=2, out=tmp_path, threads=1, on_progress=seen.append)
+    reproduce([SMALL], trials=2, out=tmp_path, jobs=1, on_progress=seen.append)
     assert seen[0].trials_done == 2
     assert seen[0].runs_done == 0
     assert all(one.seconds_left is None or one.seconds_left >= 0 for one in seen)
@@ -224,10 +224,10 @@ def test_an_interrupt_keeps_what_is_finished(tmp_path):
         if progress.trials_done == 1:
             raise KeyboardInterrupt
 
-    done = reproduce([SMALL], trials=2, out=tmp_path, threads=1, on_progress=stop)
+    done = reproduce([SMALL], trials=2, out=tmp_path, jobs=1, on_progress=stop)
     assert done.interrupted
     assert sum(map(len, done.results.runs.values())) >= 1
-    assert not reproduce([SMALL], trials=2, out=tmp_path, threads=1).interrupted
+    assert not reproduce([SMALL], trials=2, out=tmp_path, jobs=1).interrupted
 
 
 def test_data_that_cannot_be_had_is_left_out_and_named(tmp_path, monkeypatch):
@@ -238,7 +238,7 @@ def test_data_that_cannot_be_had_is_left_out_and_named(tmp_path, monkeypatch):
 
     monkeypatch.setattr(runner, "load", load)
     both = replace(SMALL, cells=(*SMALL.cells, replace(SMALL.cells[0], name="far", dataset="cora")))
-    done = reproduce([both], trials=1, out=tmp_path, threads=1)
+    done = reproduce([both], trials=1, out=tmp_path, jobs=1)
     assert done.missing == {"cora": "no source has cora"}
     assert done.results.trials(both.cell("conv"))
     assert not done.results.trials(both.cell("far"))
@@ -261,11 +261,11 @@ def test_graphs_for_pairwise_networks():
 
 
 def test_all_networks_of_the_tables_are_known():
-    assert {job.config.model for job in jobs(TABLES.values())} <= set(KINDS)
+    assert {job.config.model for job in runs_of(TABLES.values())} <= set(KINDS)
 
 
 def test_compact_records_say_the_same(tmp_path):
-    full = reproduce([SMALL], trials=2, out=tmp_path / "run", threads=1).results
+    full = reproduce([SMALL], trials=2, out=tmp_path / "run", jobs=1).results
     full.write(tmp_path / "kept")
     back = Results.read(tmp_path / "kept")
     assert (back.runs, back.measures, back.environments) == (full.runs, full.measures, full.environments)
@@ -291,7 +291,7 @@ def test_damaged_or_missing_records_are_refused(tmp_path):
 
 
 def test_a_reproduction_is_read_while_it_is_written(tmp_path):
-    reproduce([SMALL], trials=2, out=tmp_path, threads=1)
+    reproduce([SMALL], trials=2, out=tmp_path, jobs=1)
     folder = tmp_path / SMALL.cell("conv").run
     *whole, last = (folder / "trials.jsonl").read_bytes().splitlines(keepends=True)
     (folder / "trials.jsonl").write_bytes(b"".join([last, *whole, b'{"seed": 2, "epo']))

@@ -52,7 +52,7 @@ def fill(folder):
 
 def train(folder, model, **settings):
     config = Config(model, max_epochs=4, learning_rate=0.05, **settings)
-    return hg.training.fit(hg.datasets.load("digits"), config, trials=2, threads=1, out=folder, curves=True)
+    return hg.training.fit(hg.datasets.load("digits"), config, trials=2, jobs=1, out=folder, curves=True)
 
 
 @pytest.fixture(scope="session")

@@ -36,7 +36,9 @@ def register(commands: Commands) -> None:
     parser.add_argument("--trials", type=int, metavar="N", help="trials of each cell (default: 100; quick: 10)")
     parser.add_argument("--dataset", nargs="+", metavar="NAME", help="only the cells of these datasets")
     parser.add_argument("--out", default="runs/paper", metavar="DIR", help="where to keep runs (default: %(default)s)")
-    parser.add_argument("--jobs", type=int, metavar="N", help="threads, each with trials of its own")
+    parser.add_argument(
+        "--jobs", type=int, metavar="N", help="workers, each with trials of its own (default: one per core)"
+    )
     parser.add_argument("--keep", metavar="DIR", help="write the records in compact form to DIR at the end")
     parser.add_argument("--quiet", action="store_true", help="print the tables only")
     parser.set_defaults(run=_reproduce)
@@ -105,9 +107,7 @@ def _run(
     def run(tables: Sequence[Table], datasets: list[str] | None) -> Reproduction | None:
         try:
             with shown_tables(quiet=arguments.quiet) as listener:
-                return reproduce(
-                    tables, trials, datasets, out=arguments.out, threads=arguments.jobs, on_progress=listener
-                )
+                return reproduce(tables, trials, datasets, out=arguments.out, jobs=arguments.jobs, on_progress=listener)
         except KeyboardInterrupt:  # while nothing was in training
             return None
 

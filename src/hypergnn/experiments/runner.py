@@ -74,12 +74,12 @@ class Reproduction:
     """Datasets that could not be had, each with the reason."""
 
 
-def jobs(tables: Iterable[Table], datasets: Collection[str] | None = None) -> list[Job]:
+def runs_of(tables: Iterable[Table], datasets: Collection[str] | None = None) -> list[Job]:
     """The runs that fill these tables, each once, in the order of the tables.
 
     Example:
         >>> from hypergnn.experiments.paper import TABLES
-        >>> len(jobs([TABLES["baselines"]])), len(jobs([TABLES["baselines"]], datasets=["cora"]))
+        >>> len(runs_of([TABLES["baselines"]])), len(runs_of([TABLES["baselines"]], datasets=["cora"]))
         (12, 6)
     """
     found: dict[str, list[Cell]] = {}
@@ -114,7 +114,7 @@ def reproduce(
     trials: int = 100,
     datasets: Collection[str] | None = None,
     out: str | os.PathLike[str] = "runs/paper",
-    threads: int | None = None,
+    jobs: int | None = None,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> Reproduction:
     """Fill tables of the paper: train what is missing, note what is counted and timed, and read all of it back.
@@ -124,7 +124,7 @@ def reproduce(
         trials: Trials of each cell, with the seeds 0, 1, 2, …
         datasets: Only the cells of these; all if omitted.
         out: Folder of the reproduction. Trials that stand in it are not trained again.
-        threads: As in :func:`hypergnn.training.fit`.
+        jobs: As in :func:`hypergnn.training.fit`.
         on_progress: Called as training goes on, from this thread. Without it, downloads show no progress either.
 
     Raises:
@@ -138,7 +138,7 @@ def reproduce(
         {}
     """
     check_size("trials", trials, minimum=1)
-    session = _Session(Path(out), trials, threads, jobs(tables, datasets), on_progress)
+    session = _Session(Path(out), trials, jobs, runs_of(tables, datasets), on_progress)
     session.note_measures(tables, datasets)
     interrupted = session.train()
     if session.missing and not session.loaded:
@@ -157,17 +157,17 @@ def _read(out: Path) -> Results:
 
 
 class _Session:
-    """The runs of one call, one after the other: a single run keeps all threads busy."""
+    """The runs of one call, one after the other: a single run keeps all workers busy."""
 
     def __init__(
         self,
         out: Path,
         trials: int,
-        threads: int | None,
+        jobs: int | None,
         todo: list[Job],
         on_progress: Callable[[Progress], None] | None,
     ) -> None:
-        self.out, self.trials, self.threads, self.todo, self.on_progress = out, trials, threads, todo, on_progress
+        self.out, self.trials, self.jobs, self.todo, self.on_progress = out, trials, jobs, todo, on_progress
         self.start = time.monotonic()
         self.loaded: dict[str, Dataset] = {}
         self.joined: dict[str, Dataset] = {}  # the same with graphs
@@ -233,7 +233,7 @@ class _Session:
             job.config,
             trials=self.trials,
             out=self.out / job.run,
-            threads=self.threads,
+            jobs=self.jobs,
             curves=True,
             on_progress=tell,
         )
