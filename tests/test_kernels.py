@@ -11,6 +11,7 @@ from hypergnn.kernels import (
     Dropout,
     attend,
     choice,
+    cross_entropy,
     degrees,
     elu_dropout,
     fused,
@@ -230,12 +231,30 @@ def test_single_precision_exponentials_are_accurate():
 
 def test_dropout_within_a_sum_is_that_of_its_values():
     H = hypergraph("more hyperedges than vertices")
-    x, values = random(2, H.n_hyperedges, 1, 3).requires_grad_(), random(H.n_incidences, 1).requires_grad_()
-    dropped = torch_backend.seeded_dropout(values.detach().expand(2, -1, -1).contiguous(), 0.4, KEYS)
+    x, values = random(2, H.n_hyperedges, 3).requires_grad_(), random(H.n_incidences).requires_grad_()
+    dropped = torch_backend.seeded_dropout(values.detach().expand(2, -1).contiguous(), 0.4, KEYS)
     dropout = Dropout(0.4, KEYS)
-    torch.testing.assert_close(segment_sum(x, H.vertices, values, dropout), segment_sum(x, H.vertices, dropped))
+    expected = segment_sum(x.unsqueeze(2), H.vertices, dropped.unsqueeze(2)).squeeze(2)
+    torch.testing.assert_close(segment_sum(x, H.vertices, values, dropout), expected)
     assert gradcheck(lambda x, values: segment_sum(x, H.vertices, values, dropout), (x, values))
     assert gradgradcheck(lambda x, values: segment_sum(x, H.vertices, values, dropout), (x, values))
+
+
+CLASSES, ROWS = torch.tensor([2, 0, 1, 1]), torch.tensor([3, 0])
+
+
+def test_cross_entropy_is_the_mean_of_some_rows_for_each_trial():
+    scores = random(2, 4, 3).requires_grad_()
+    expected = [torch.nn.functional.cross_entropy(trial[ROWS], CLASSES[ROWS]) for trial in scores]
+    torch.testing.assert_close(cross_entropy(scores, CLASSES, ROWS), torch.stack(expected))
+    assert gradcheck(lambda scores: cross_entropy(scores, CLASSES, ROWS), scores)
+    assert gradgradcheck(lambda scores: cross_entropy(scores, CLASSES, ROWS), scores)
+    for rows, classes in (([4], CLASSES), ([-5], CLASSES), ([0], [3, 0, 0, 0])):
+        with pytest.raises((IndexError, RuntimeError)):
+            cross_entropy(scores, torch.as_tensor(classes), torch.tensor(rows))
+    large = torch.tensor([[[1e4, 0.0, -1e4]]])
+    assert cross_entropy(large, torch.tensor([1]), torch.tensor([0])).item() == 1e4
+    assert cross_entropy(large / 0, torch.tensor([1]), torch.tensor([0])).isnan().all()
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -256,7 +275,7 @@ def skewed():
 def test_any_number_of_threads_gives_the_same_bits(skewed, monkeypatch):
     x, values = torch.rand(2, skewed.n_vertices, 3, 9), torch.rand(2, skewed.n_incidences, 3)
     left, middle = torch.rand(skewed.n_vertices, 3), torch.rand(skewed.n_hyperedges, 1)
-    sparse_x = torch.rand(2, skewed.n_vertices, 1, 9)
+    sparse_x = torch.rand(2, skewed.n_vertices, 9)
     monkeypatch.setattr(numba_backend, "WORTH_A_THREAD", 1)
 
     def everything():
@@ -264,7 +283,7 @@ def test_any_number_of_threads_gives_the_same_bits(skewed, monkeypatch):
         out = transition(given[0], skewed.hyperedges, given[1], left=given[2], middle=given[3])
         attention = attend(given[0][..., 0], torch.zeros(2, skewed.n_hyperedges, 3), skewed.vertices, 0.2)
         plain = segment_sum(given[0][..., 0], skewed.hyperedges)
-        dropped = segment_sum(sparse_x, skewed.hyperedges, values[0, :, :1].contiguous(), Dropout(0.5, KEYS))
+        dropped = segment_sum(sparse_x, skewed.hyperedges, values[0, :, 0].contiguous(), Dropout(0.5, KEYS))
         active = elu_dropout(given[0] - 0.5, left[:2, :1].expand(2, 9), Dropout(0.5, KEYS))
         (scores,) = head_scores(given[0], torch.rand(2, 3, 9, generator=torch.Generator().manual_seed(1)))
         narrow = matmul(given[0][..., 0, :].contiguous(), torch.ones(2, 9, 4))
@@ -359,8 +378,10 @@ def test_torch_accepts_the_fused_operators():
     opcheck(fused.elu_dropout.traced, (x, None, 0.0, None))
     opcheck(fused.degrees.traced, (values, random(1, H.n_hyperedges), *by))
     opcheck(fused.inverse.traced, (values, True, 0.1))
-    shared = values.detach()[:1, :, :1].clone().requires_grad_()
-    opcheck(fused.dropped_sum.traced, (x[:, :, :1].detach().requires_grad_(), shared, KEYS, 0.4, *by))
+    shared = values.detach()[0, :, 0].clone().requires_grad_()
+    opcheck(fused.dropped_sum.traced, (x[:, :, 0].detach().clone().requires_grad_(), shared, KEYS, 0.4, *by))
+    opcheck(fused.transition.traced, (x[:, :, 0].detach().clone().requires_grad_(), *[None] * 4, False, *by))
+    opcheck(fused.cross_entropy.traced, (x[:, :, 0].detach().clone().requires_grad_(), CLASSES, ROWS))
 
 
 @pytest.mark.slow

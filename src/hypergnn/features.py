@@ -88,11 +88,11 @@ class SparseFeatures(Structure):
             self.column_members,
             self.column_position,
         )
-        values = self.values.unsqueeze(-1)
         if self.keys is None:
-            return segment_sum(projection.unsqueeze(-2), by=by, values=values).squeeze(-2)
-        own = projection.expand(self.keys.shape[0], *projection.shape[-2:])
-        return segment_sum(own.unsqueeze(-2), by, values, Dropout(self.dropout, self.keys)).squeeze(-2)
+            return segment_sum(projection.unsqueeze(-2), by, self.values.unsqueeze(-1)).squeeze(-2)
+        trials = self.keys.shape[0]
+        own = projection if projection.shape[:-2] == (trials,) else projection.expand(trials, *projection.shape[-2:])
+        return segment_sum(own, by, self.values, Dropout(self.dropout, self.keys))
 
     def to_dense(self) -> Tensor:
         """The matrix with all its zeros."""

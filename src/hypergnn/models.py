@@ -185,13 +185,14 @@ class Network(nn.Module):
         if len(self.layers) == 1 or (self.training and self.config.dropout > 0):
             propagated = None
         x = self._drop(x)
-        for layer in self.layers[:-1]:
+        *hidden, final = cast(list[Layer], list(self.layers))
+        for layer in hidden:
             known = {} if propagated is None else {"propagated": propagated}
             out = layer(x, *[given[name] for name in wanted], add_bias=False, **known)
-            x = activate(out, cast(Layer, layer).bias, self.config.dropout if self.training else 0.0)
+            x = activate(out, layer.bias, self.config.dropout if self.training else 0.0)
             propagated = None
-        final = [(last or given)[name] for name in wanted]
-        return activate(self.layers[-1](x, *final, add_bias=False), cast(Layer, self.layers[-1]).bias, 0.0)
+        scores = final(x, *[(last or given)[name] for name in wanted], add_bias=False)
+        return activate(scores, final.bias, 0.0)
 
     def _drop(self, x: Features) -> Features:
         if not self.training:

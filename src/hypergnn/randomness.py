@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import count
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -31,7 +32,8 @@ class _Draws:
         """Two 32-bit keys per trial, ``(trials, 2)``."""
         number = next(self.numbers)
         keys = [_hash(seed, self.epoch, number) for seed in self.seeds]
-        return torch.tensor([[_signed(key >> 32), _signed(key & 0xFFFFFFFF)] for key in keys], dtype=torch.int32)
+        halves = np.array([(key >> 32, key & 0xFFFFFFFF) for key in keys], np.uint32)
+        return torch.from_numpy(halves.view(np.int32))
 
 
 _current: ContextVar[_Draws | None] = ContextVar("draws", default=None)
@@ -98,7 +100,3 @@ def _hash(*numbers: int) -> int:
         state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) & _MASK
         state ^= state >> 31
     return state
-
-
-def _signed(bits: int) -> int:
-    return bits - (1 << 32) if bits >= 1 << 31 else bits

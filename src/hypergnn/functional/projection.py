@@ -9,7 +9,9 @@ from torch import Tensor
 
 from hypergnn.checks import check_like
 from hypergnn.features import SparseFeatures
-from hypergnn.kernels import matmul
+from hypergnn.incidence import Segments
+from hypergnn.kernels import matmul, segment_sum
+from hypergnn.kernels.choice import is_compiled
 
 Features = Tensor | SparseFeatures
 
@@ -29,10 +31,25 @@ def project(x: Features, projection: Tensor) -> Tensor:
     if projection.dim() != 3:
         if x.layout == torch.strided and x.dim() == 2 and not torch.is_autocast_enabled(x.device.type):
             return matmul(x, projection.unsqueeze(0)).squeeze(0)
+        if _is_constant_csr(x, projection):
+            return _csr_product(x, projection)
         return x @ projection
     side_by_side = x @ projection.movedim(0, 1).flatten(1)  # (N, trials * F')
     trials, _, width = projection.shape
     return side_by_side.reshape(-1, trials, width).movedim(1, 0)
+
+
+def _is_constant_csr(x: Tensor, projection: Tensor) -> bool:
+    """Whether ``x`` is sparse and nothing is to be differentiated, so that its rows are all that is needed."""
+    learned = torch.is_grad_enabled() and (x.requires_grad or projection.requires_grad)
+    return not learned and x.layout == torch.sparse_csr and is_compiled(x.device.type, x.dtype)
+
+
+def _csr_product(x: Tensor, projection: Tensor) -> Tensor:
+    """``X P`` by the compiled loops, several times as fast as torch's."""
+    rows, columns = x.crow_indices(), x.col_indices()
+    by = Segments(rows, columns, None, rows, columns, None)
+    return segment_sum(projection.unsqueeze(-2), by, x.values().unsqueeze(-1)).squeeze(-2)
 
 
 def check_projection(projection: object, x: Features) -> None:

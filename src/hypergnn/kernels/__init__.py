@@ -20,11 +20,12 @@ from torch import Tensor
 
 from hypergnn.incidence import Segments
 from hypergnn.kernels import composed, operators
-from hypergnn.kernels.choice import is_compiled
+from hypergnn.kernels.choice import compiled, is_compiled
 
 __all__ = [
     "Dropout",
     "attend",
+    "cross_entropy",
     "degrees",
     "elu_dropout",
     "head_scores",
@@ -51,21 +52,20 @@ def segment_sum(x: Tensor, by: Segments, values: Tensor | None = None, dropout: 
         x: ``(..., members, features)``, or ``(..., members, heads, features)`` if there are values.
         by: The grouping.
         values: Factor of each incidence and head, ``(..., incidences, heads)``; all ones if omitted.
-        dropout: Dropout of the values of each trial; ``x`` is then ``(trials, members, 1, features)`` and the values
-            are ``(incidences, 1)``, shared by the trials.
+        dropout: Dropout of the values of each trial; ``x`` is then ``(trials, members, features)`` and the values are
+            ``(incidences,)``, shared by the trials.
 
     Returns:
         ``(..., groups, features)`` or ``(..., groups, heads, features)``; exactly 0 for an empty group.
     """
     if dropout is not None and values is not None:
-        total: Tensor = _steps(x).dropped_sum(x, values.unsqueeze(0), dropout.keys, dropout.rate, *by)
+        total: Tensor = _steps(x).dropped_sum(x, values, dropout.keys, dropout.rate, *by)
         return total
     wide = x.unsqueeze(-2) if values is None else x  # (..., members, heads, features)
     batch = wide.shape[:-3] if values is None else _batch(wide.shape[:-3], values.shape[:-2])
     flat_values = None if values is None else _shared(values, batch)
     total = operators.segment_sum(_flat(wide, batch, 3), flat_values, *by)
-    total = total.reshape(*batch, by.n_groups, *wide.shape[-2:])
-    return total.squeeze(-2) if values is None else total
+    return total.reshape(*batch, by.n_groups, *x.shape[-1 if values is None else -2 :])
 
 
 def transition(
@@ -90,18 +90,16 @@ def transition(
     Returns:
         The shape of ``x``, with the trials of all that was given.
     """
-    wide = x.unsqueeze(-2) if values is None else x  # (..., members, heads, features)
-    scalings = (left, middle, right)
-    given = [one.shape[:-2] for one in (values, *scalings) if one is not None]
-    batch = _batch(wide.shape[:-3], *given)
-    flat_values = None if values is None else _shared(values, batch)
-    flat_scalings = [None if one is None else _shared(one, batch) for one in scalings]
-    flat = _flat(wide, batch, 3)
-    out: Tensor = _steps(x).transition(
-        flat, *flat_scalings, flat_values, _any_learned(*flat_scalings, flat_values), *by
-    )[0]
-    out = out.reshape(*batch, *wide.shape[-3:])
-    return out.squeeze(-2) if values is None else out
+    entries = (values, left, middle, right)
+    own = 2 if values is None else 3
+    batch = _batch(x.shape[:-own], *[one.shape[:-2] for one in entries if one is not None and one.dim() > 2])
+    flat_values, *scalings = (None if one is None else _shared(one, batch) for one in entries)
+    flat, is_learned = _flat(x, batch, own), _any_learned(flat_values, *scalings)
+    if own == 2 and is_learned:
+        flat = flat.unsqueeze(2)
+    out: Tensor = _steps(x).transition(flat, *scalings, flat_values, is_learned, *by)[0]
+    shape = (*batch, *x.shape[-own:])
+    return out if out.shape == shape else out.reshape(shape)
 
 
 def degrees(values: Tensor, weight: Tensor, by: Segments) -> tuple[Tensor, Tensor]:
@@ -168,6 +166,18 @@ def matmul(x: Tensor, projection: Tensor) -> Tensor:
     return product
 
 
+def cross_entropy(scores: Tensor, classes: Tensor, rows: Tensor) -> Tensor:
+    """Mean cross-entropy of each trial, ``(trials,)``, over some rows of ``scores`` ``(trials, N, classes)``.
+
+    Args:
+        scores: The scores.
+        classes: The class of each row, ``(N,)``.
+        rows: Which rows.
+    """
+    losses: Tensor = _steps(scores).cross_entropy(scores, classes, rows)
+    return losses
+
+
 def seeded_dropout(x: Tensor, dropout: Dropout) -> Tensor:
     """Dropout of ``x``, ``(trials, ...)``."""
     dropped: Tensor = operators.seeded_dropout(x, dropout.rate, dropout.keys)
@@ -187,15 +197,13 @@ def elu_dropout(x: Tensor, bias: Tensor | None = None, dropout: Dropout | None =
 
 def _steps(x: Tensor) -> ModuleType:
     """The operators of several steps: fused, or composed of elementary ones."""
-    if not is_compiled(x.device.type, x.dtype):
-        return composed
-    from hypergnn.kernels import fused
-
-    return fused
+    return compiled.fused if is_compiled(x.device.type, x.dtype) else composed
 
 
 def _batch(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     """Shape of the trials of all."""
+    if len(shapes) == 1:
+        return shapes[0]
     different = {shape for shape in shapes if shape}
     return tuple(torch.broadcast_shapes(*different)) if len(different) > 1 else next(iter(different), ())
 
@@ -204,6 +212,8 @@ def _flat(x: Tensor, batch: tuple[int, ...], n_own: int) -> Tensor:
     """One axis for all trials, whose shape becomes ``batch``, before the ``n_own`` axes that ``x`` has itself."""
     if x.dim() == n_own + 1 and x.shape[:1] == batch:
         return x
+    if not batch:
+        return x.unsqueeze(0)
     own = x.shape[x.dim() - n_own :]
     return x.expand(*batch, *own).reshape(prod(batch), *own)
 

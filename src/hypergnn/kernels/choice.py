@@ -7,7 +7,9 @@ where numba cannot be had, ``auto`` (the default) for numba where it is there.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from functools import cache
+from importlib import import_module
 from types import ModuleType
 from typing import Protocol, cast
 
@@ -19,6 +21,9 @@ from hypergnn.kernels import torch_backend
 BACKENDS = ("auto", "numba", "torch")
 
 wanted = os.environ.get("HYPERGNN_BACKEND", "auto")
+
+
+AdamStep = Callable[[Tensor, float, float, int], None]
 
 
 class Backend(Protocol):
@@ -46,10 +51,8 @@ class Backend(Protocol):
     def matmul_backward(self, x: Tensor, grad: Tensor) -> Tensor:
         """Gradient for the projection."""
 
-    def adam_step(
-        self, parameter: Tensor, grad: Tensor, mean: Tensor, square: Tensor, rate: float, decay: float, step: int
-    ) -> None:
-        """Optimise."""
+    def adam(self, parameter: Tensor, mean: Tensor, square: Tensor) -> AdamStep:
+        """Prepare to optimise."""
 
     def seeded_dropout(self, x: Tensor, rate: float, keys: Tensor) -> Tensor:
         """Dropout from counters."""
@@ -57,35 +60,46 @@ class Backend(Protocol):
 
 def backend_for(x: Tensor) -> Backend:
     """The backend for tensors like ``x``."""
-    if not is_compiled(x.device.type, x.dtype):
-        return cast(Backend, torch_backend)
-    from hypergnn.kernels import numba_backend
-
-    return cast(Backend, numba_backend)
+    return cast(Backend, compiled.numba_backend if is_compiled(x.device.type, x.dtype) else torch_backend)
 
 
 def is_compiled(device: str, dtype: torch.dtype) -> bool:
     """Whether the compiled backend computes for such tensors."""
     if device != "cpu" or dtype not in (torch.float32, torch.float64):
         return False
-    return _compiled(wanted) is not None
+    return _is_there(wanted)
 
 
 # What torch.compiler.assume_constant_result does, without loading the compiler: it takes longer than all the rest.
 is_compiled._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
+class _Compiled:
+    """The modules of the compiled backend, imported when first needed."""
+
+    numba_backend: ModuleType
+    fused: ModuleType
+
+    def __getattr__(self, name: str) -> ModuleType:
+        """Import one; the next time it is an attribute."""
+        module = import_module(f"hypergnn.kernels.{name}")
+        setattr(self, name, module)
+        return module
+
+
+compiled = _Compiled()
+
+
 @cache
-def _compiled(wanted: str) -> ModuleType | None:
-    """The operators of the compiled backend, imported when first needed; ``None`` if not wanted or not there."""
+def _is_there(wanted: str) -> bool:
+    """Whether the compiled backend is wanted and can be had."""
     if wanted not in BACKENDS:
         raise ValueError(f"HYPERGNN_BACKEND must be one of {', '.join(BACKENDS)}; got {wanted!r}.")
     if wanted == "torch":
-        return None
+        return False
     try:
-        from hypergnn.kernels import fused
+        return compiled.fused is not None
     except ImportError:
         if wanted == "numba":
             raise
-        return None
-    return fused
+        return False

@@ -14,9 +14,9 @@ from hypergnn.kernels import operators
 
 def dropped_sum(x: Tensor, values: Tensor, keys: Tensor, rate: float, *by: Any) -> Tensor:
     """:data:`~hypergnn.kernels.operators.segment_sum` with dropout of the values, each trial its own."""
-    own = values.expand(keys.shape[0], *values.shape[1:])
-    total: Tensor = operators.segment_sum(x, operators.seeded_dropout(own.contiguous(), rate, keys), *by)
-    return total
+    own = values.expand(keys.shape[0], -1).contiguous()
+    dropped = operators.seeded_dropout(own, rate, keys).unsqueeze(-1)
+    return operators.segment_sum(x.unsqueeze(2), dropped, *by).squeeze(2)  # type: ignore[no-any-return]
 
 
 def transition(
@@ -30,8 +30,11 @@ def transition(
 ) -> tuple[Tensor, Tensor]:
     """``left H middle Hᵀ right x`` and ``Hᵀ right x``.
 
-    Shapes: ``x`` ``(batch, N, heads, F)``, scalings ``(batch or 1, rows, heads or 1)``.
+    Shapes: ``x`` ``(batch, N, heads, F)``, scalings ``(batch or 1, rows, heads or 1)``; or ``x`` ``(batch, N, F)``.
     """
+    if x.dim() == 3:
+        out, sums = transition(x.unsqueeze(2), left, middle, right, values, keep, *by)
+        return out.squeeze(2), sums
     sums = operators.segment_sum(_scaled(x, right), values, *by)  # Hᵀ x  (batch, M, heads, F)
     back = operators.segment_sum(_scaled(sums, middle), values, *Segments(*by).reversed())
     return _scaled(back, left), sums
@@ -78,3 +81,10 @@ def elu_dropout(x: Tensor, bias: Tensor | None, rate: float, keys: Tensor | None
     if bias is not None:
         x = x + bias.reshape(bias.shape[0], *[1] * (x.dim() - 2), bias.shape[1])
     return elu(x) if keys is None else operators.seeded_dropout(elu(x), rate, keys)
+
+
+def cross_entropy(scores: Tensor, classes: Tensor, rows: Tensor) -> Tensor:
+    """Mean cross-entropy of each trial over some rows, ``(trials,)``, of scores ``(trials, N, classes)``."""
+    shares = scores.index_select(1, rows).log_softmax(-1)  # (trials, rows, classes)
+    own = classes.index_select(0, rows).expand(shares.shape[0], -1).unsqueeze(-1)
+    return -shares.gather(-1, own).mean(dim=(1, 2))

@@ -286,3 +286,43 @@ def adam_step(
             means[k] += tenth * (slope - means[k])
             squares[k] += thousandth * (slope * slope - squares[k])
             places[k] -= rate * means[k] / (np.sqrt(squares[k] * correction) + least)
+
+
+@inlined
+def _powers(line: Array, powers: Array) -> tuple[float, float]:
+    """Set ``powers`` to those of e of a line, divided by the largest; their sum, and the line's largest number."""
+    highest, total = line[0], 0.0
+    for k in range(1, line.size):
+        highest = max(highest, line[k])
+    for k in range(line.size):
+        powers[k] = np.exp(line[k] - highest)
+        total += powers[k]
+    return total, highest
+
+
+@compiled
+def cross_entropy(scores: Array, classes: Array, rows: Array, out: Array) -> None:
+    """Mean over some rows of ``scores`` ``(trials, N, classes)`` of minus the logarithm of their class's share."""
+    powers = np.empty(scores.shape[2], scores.dtype)
+    for trial in range(scores.shape[0]):
+        loss = 0.0
+        for row in rows:
+            if not (0 <= row < scores.shape[1] and 0 <= classes[row] < scores.shape[2]):
+                raise IndexError("rows must be rows of the scores, and their classes columns of the scores.")
+            line = scores[trial, row]
+            total, highest = _powers(line, powers)
+            loss += np.log(total) + highest - line[classes[row]]
+        out[trial] = loss / rows.size
+
+
+@compiled
+def cross_entropy_gradient(scores: Array, classes: Array, rows: Array, grad: Array, out: Array) -> None:
+    """Gradient of :func:`cross_entropy`, which has checked the rows and classes, added to ``out``."""
+    powers = np.empty(scores.shape[2], scores.dtype)
+    for trial in range(scores.shape[0]):
+        for row in rows:
+            slope, share = out[trial, row], grad[trial] / rows.size
+            total, _ = _powers(scores[trial, row], powers)
+            for k in range(slope.size):
+                slope[k] += share / total * powers[k]
+            slope[classes[row]] -= share

@@ -41,7 +41,7 @@ def _dropped_sum(
 
 
 def _fake_dropped_sum(x: Tensor, values: Tensor, keys: Tensor, rate: float, offsets: Tensor, *_: Any) -> Tensor:
-    return x.new_empty(x.shape[0], offsets.shape[0] - 1, *x.shape[2:])
+    return x.new_empty(x.shape[0], offsets.shape[0] - 1, x.shape[2])
 
 
 def _save_dropped_sum(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
@@ -55,10 +55,8 @@ def _backward_dropped_sum(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     grad_x = dropped_sum(grad.contiguous(), values, keys, ctx.rate, *by.reversed()) if ctx.needs_input_grad[0] else None
     grad_values = None
     if ctx.needs_input_grad[1]:
-        dots = operators.incidence_dot(grad, x, *by)
-        grad_values = operators.seeded_dropout(dots, ctx.rate, keys)
-        if values.shape[0] < grad_values.shape[0]:
-            grad_values = grad_values.sum(0, keepdim=True)
+        dots = operators.incidence_dot(grad.unsqueeze(2), x.unsqueeze(2), *by).squeeze(2)
+        grad_values = operators.seeded_dropout(dots, ctx.rate, keys).sum(0)
     return grad_x, grad_values, *[None] * 8
 
 
@@ -408,3 +406,35 @@ def _fake_elu_dropout_gradient(
 
 elu_dropout_gradient = Operator("elu_dropout_gradient", _elu_dropout_gradient, _fake_elu_dropout_gradient)
 elu_dropout = Operator("elu_dropout", _elu_dropout, _fake_elu_dropout, _save_elu_dropout, _backward_elu_dropout)
+
+
+def _cross_entropy(scores: Tensor, classes: Tensor, rows: Tensor) -> Tensor:
+    return numba_backend.cross_entropy(scores, classes, rows)
+
+
+def _fake_cross_entropy(scores: Tensor, classes: Tensor, rows: Tensor) -> Tensor:
+    return scores.new_empty(scores.shape[0])
+
+
+def _save_cross_entropy(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    ctx.save_for_backward(*inputs)
+
+
+def _backward_cross_entropy(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+    if torch.is_grad_enabled():
+        return tuple(_again(composed.cross_entropy, ctx.saved_tensors, ctx.needs_input_grad, grad))
+    return cross_entropy_gradient(grad, *ctx.saved_tensors), None, None
+
+
+def _cross_entropy_gradient(grad: Tensor, scores: Tensor, classes: Tensor, rows: Tensor) -> Tensor:
+    return numba_backend.cross_entropy_gradient(grad, scores, classes, rows)
+
+
+def _fake_cross_entropy_gradient(grad: Tensor, scores: Tensor, *_: Tensor) -> Tensor:
+    return scores.new_empty(scores.shape)
+
+
+cross_entropy_gradient = Operator("cross_entropy_gradient", _cross_entropy_gradient, _fake_cross_entropy_gradient)
+cross_entropy = Operator(
+    "cross_entropy", _cross_entropy, _fake_cross_entropy, _save_cross_entropy, _backward_cross_entropy
+)

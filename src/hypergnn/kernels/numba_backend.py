@@ -80,13 +80,22 @@ def transition(
     right: Tensor | None,
 ) -> Tensor:
     """``left H middle Hᵀ right x``; the last one only without values."""
-    batch, n_rows, n_heads, features = x.shape
+    if x.dim() == 3:
+        n_heads, rows = 1, _array(x)
+    else:
+        n_heads, rows = x.shape[2], _array(x).reshape(*x.shape[:2], x.shape[2] * x.shape[3])
+    batch, _, width = rows.shape
     n_groups, n_back = there[0].shape[0] - 1, back[0].shape[0] - 1
-    if _threads(there[1].shape[0] * batch * n_heads * features) > 1:
-        return gather(gather(x, there, values, inner=right, outer=middle), back, values, outer=left)
-    rows = _array(x).reshape(batch, n_rows, n_heads * features)
-    between = np.empty((batch, n_groups, n_heads * features), rows.dtype)
-    out = np.empty((batch, n_back, n_heads * features), rows.dtype)
+
+    def in_two() -> Tensor:
+        wide = x.unsqueeze(2) if x.dim() == 3 else x
+        out = gather(gather(wide, there, values, inner=right, outer=middle), back, values, outer=left)
+        return out.squeeze(2) if x.dim() == 3 else out
+
+    if _threads(there[1].shape[0] * batch * width) > 1:
+        return in_two()
+    between = np.empty((batch, n_groups, width), rows.dtype)
+    out = np.empty((batch, n_back, width), rows.dtype)
     giants = sums.two_gathers(
         rows,
         *_entries(there, values, right, n_heads, rows.dtype),
@@ -102,8 +111,8 @@ def transition(
         n_heads,
     )
     if giants:
-        return gather(gather(x, there, values, inner=right, outer=middle), back, values, outer=left)
-    return torch.from_numpy(out).reshape(batch, n_back, n_heads, features)
+        return in_two()
+    return torch.from_numpy(out if x.dim() == 3 else out.reshape(batch, n_back, n_heads, width // n_heads))
 
 
 def _entries(
@@ -123,17 +132,15 @@ def _outer(outer: Tensor | None, dtype: Any) -> tuple[Array, int]:
 
 
 def dropped_sum(x: Tensor, by: Grouping, values: Tensor, rate: float, keys: Tensor) -> Tensor:
-    """:func:`segment_sum` of one head with dropout of values ``(1, incidences, 1)``, each trial its own."""
+    """:func:`segment_sum` of ``x`` ``(batch, members, features)`` with dropout of values, each trial its own."""
     offsets, members, position = by
-    batch, _, _, features = x.shape
-    rows = _array(x).reshape(batch, x.shape[1], features)
-    given, ids = (_array(values).reshape(-1), _index(position), *_dropout(keys, rate, rows.dtype)), _ids(members)
+    rows = _array(x)
+    given, ids = (_array(values), _index(position), *_dropout(keys, rate, rows.dtype)), _ids(members)
 
     def sum_range(ends: Array, scale: bool, out: Array, start: int, stop: int) -> Any:
         return sums.gather_dropped(rows, *given, ends, ids, out, start, stop)
 
-    out = _in_pieces(sum_range, _ids(offsets), batch, features, rows.dtype, None)
-    return torch.from_numpy(out).reshape(batch, out.shape[1], 1, features)
+    return torch.from_numpy(_in_pieces(sum_range, _ids(offsets), x.shape[0], x.shape[2], rows.dtype, None))
 
 
 def _in_pieces(
@@ -375,18 +382,36 @@ def elu_dropout_gradient(
     return torch.from_numpy(out).reshape(y.shape), torch.from_numpy(parts.sum(1))
 
 
+def cross_entropy(scores: Tensor, classes: Tensor, rows: Tensor) -> Tensor:
+    """As :func:`hypergnn.kernels.composed.cross_entropy`."""
+    out = _new(scores, scores.shape[0])
+    elementwise.cross_entropy(_array(scores), _ids(classes), _ids(rows), _array(out))
+    return out
+
+
+def cross_entropy_gradient(grad: Tensor, scores: Tensor, classes: Tensor, rows: Tensor) -> Tensor:
+    """Gradient of :func:`cross_entropy` for the scores."""
+    given = _array(scores)
+    out = np.zeros_like(given)
+    elementwise.cross_entropy_gradient(given, _ids(classes), _ids(rows), _array(grad), out)
+    return torch.from_numpy(out)
+
+
 def _bias(bias: Tensor | None, rows: Array) -> Array:
     return np.empty((0, 0), rows.dtype) if bias is None else _array(bias)
 
 
-def adam_step(
-    parameter: Tensor, grad: Tensor, mean: Tensor, square: Tensor, rate: float, decay: float, step: int
-) -> None:
-    """As :func:`hypergnn.kernels.torch_backend.adam_step`."""
-    arrays = [_array(one).reshape(one.shape[0], -1) for one in (parameter, grad, mean, square)]
-    kind = arrays[0].dtype.type
-    numbers = (kind(rate / (1 - 0.9**step)), kind(decay), kind(1 / (1 - 0.999**step)))
-    _by_range(elementwise.adam_step, arrays[0].shape[1], 4 * parameter.numel(), *arrays, *numbers)
+def adam(parameter: Tensor, mean: Tensor, square: Tensor) -> Callable[[Tensor, float, float, int], None]:
+    """As :func:`hypergnn.kernels.torch_backend.adam`."""
+    entries, means, squares = (_array(one).reshape(one.shape[0], -1) for one in (parameter, mean, square))
+    kind, width = entries.dtype.type, entries.shape[1]
+
+    def step(grad: Tensor, rate: float, decay: float, number: int) -> None:
+        numbers = (kind(rate / (1 - 0.9**number)), kind(decay), kind(1 / (1 - 0.999**number)))
+        slopes = _array(grad).reshape(entries.shape)
+        _by_range(elementwise.adam_step, width, 4 * entries.size, entries, slopes, means, squares, *numbers)
+
+    return step
 
 
 def _new(like: Tensor, *shape: int) -> Tensor:
@@ -395,7 +420,9 @@ def _new(like: Tensor, *shape: int) -> Tensor:
 
 
 def _array(tensor: Tensor) -> Array:
-    array: Array = tensor.detach().contiguous().numpy()
+    if tensor.requires_grad:
+        tensor = tensor.detach()
+    array: Array = (tensor if tensor.is_contiguous() else tensor.contiguous()).numpy()
     return array
 
 

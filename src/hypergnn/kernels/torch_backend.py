@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 from torch.nn.functional import embedding_bag
@@ -97,15 +99,17 @@ def seeded_dropout(x: Tensor, rate: float, keys: Tensor) -> Tensor:
     return out.mul_(1 / (1 - rate)).reshape(x.shape)
 
 
-def adam_step(
-    parameter: Tensor, grad: Tensor, mean: Tensor, square: Tensor, rate: float, decay: float, step: int
-) -> None:
-    """One step of Adam (betas 0.9 and 0.999) with an L2 penalty, in place; the first ``step`` is 1."""
-    grad = grad + decay * parameter
-    mean.lerp_(grad, 0.1)
-    square.mul_(0.999).addcmul_(grad, grad, value=0.001)
-    root = (square / (1 - 0.999**step)).sqrt_().add_(1e-8)
-    parameter.addcdiv_(mean, root, value=-rate / (1 - 0.9**step))
+def adam(parameter: Tensor, mean: Tensor, square: Tensor) -> Callable[[Tensor, float, float, int], None]:
+    """A step of Adam (betas 0.9 and 0.999) with an L2 penalty, in place: of gradient, rate, decay and its number."""
+
+    def step(grad: Tensor, rate: float, decay: float, number: int) -> None:
+        grad = grad + decay * parameter
+        mean.lerp_(grad, 0.1)
+        square.mul_(0.999).addcmul_(grad, grad, value=0.001)
+        root = (square / (1 - 0.999**number)).sqrt_().add_(1e-8)
+        parameter.addcdiv_(mean, root, value=-rate / (1 - 0.9**number))
+
+    return step
 
 
 def _mix_(bits: Tensor, spare: Tensor) -> None:

@@ -160,7 +160,7 @@ class HypergraphAttention(AttentionLayer):
         out = functional.hypergraph_attention(
             self._drop(projected), H, incidence, normalization=self.normalization, dropped=self._drop(incidence)
         )
-        out = self._finish(out, x, add_bias)
+        out = self._finish(out.flatten(-2), x, add_bias)
         return (out, incidence) if return_attention else out
 
     def _project_hyperedges(self, projected: Tensor, x_hyperedge: Tensor | None, H: Hypergraph) -> Tensor | None:
@@ -242,7 +242,7 @@ class GraphAttention(AttentionLayer):
             projected, graph, self.a_target, self.a_source, negative_slope=self.negative_slope
         )
         out = functional.graph_attention(self._drop(projected), graph, self._drop(attention))
-        out = self._finish(out, x, add_bias)
+        out = self._finish(out.flatten(-2), x, add_bias)
         return (out, attention) if return_attention else out
 
 
@@ -314,7 +314,7 @@ class MeanAttention(AttentionLayer):
             normalization=self.normalization,
             dropped=self._drop(incidence),
         )
-        return self._finish(out, x, add_bias)
+        return self._finish(out.flatten(-2), x, add_bias)
 
     def extra_repr(self) -> str:
         """Sizes and options, as ``print(layer)`` shows them."""

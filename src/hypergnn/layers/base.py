@@ -73,7 +73,8 @@ class Layer(nn.Module):
 
         A network may leave the bias out, to add it together with its activation.
         """
-        out = out.flatten(-2) if self.aggregate == "concat" else out.mean(-2)  # (..., N, width)
+        if self.aggregate == "mean":
+            out = self._by_head(out).mean(-2)  # (..., N, width)
         if self.bias is not None and add_bias:
             out = out + self.bias.unsqueeze(-2)
         if self.skip_projection is not None:

@@ -91,7 +91,7 @@ class HypergraphConv(Layer):
             out = functional.hypergraph_conv(
                 x, H, normalization=self.normalization, projection=self.projection, weight=weight
             )
-        return self._finish(self._by_head(out), x, add_bias)
+        return self._finish(out, x, add_bias)
 
     def extra_repr(self) -> str:
         """Sizes and options, as ``print(layer)`` shows them."""
@@ -141,7 +141,7 @@ class GraphConv(Layer):
             out = project(propagated, self.projection)
         else:
             out = functional.graph_conv(x, graph, normalization=self.normalization, projection=self.projection)
-        return self._finish(self._by_head(out), x, add_bias)
+        return self._finish(out, x, add_bias)
 
     def extra_repr(self) -> str:
         """Sizes and options, as ``print(layer)`` shows them."""
@@ -196,7 +196,7 @@ class MeanConv(Layer):
             out = project(propagated, self.projection)
         else:
             out = functional.mean_conv(x, graph, H, normalization=self.normalization, projection=self.projection)
-        return self._finish(self._by_head(out), x, add_bias)
+        return self._finish(out, x, add_bias)
 
     def extra_repr(self) -> str:
         """Sizes and options, as ``print(layer)`` shows them."""
@@ -229,4 +229,4 @@ class Dense(Layer):
 
     def forward(self, x: Features, *, add_bias: bool = True) -> Tensor:
         """Project ``x``."""
-        return self._finish(self._by_head(project(x, self.projection)), x, add_bias)
+        return self._finish(project(x, self.projection), x, add_bias)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from hypergnn.kernels.choice import backend_for
+from hypergnn.kernels.choice import AdamStep, backend_for
 
 
 class Adam:
@@ -27,17 +27,25 @@ class Adam:
         self.parameters, self.rate, self.decay, self.steps = parameters, rate, decay, 0
         self.means = {name: torch.zeros_like(one) for name, one in parameters.items()}
         self.squares = {name: torch.zeros_like(one) for name, one in parameters.items()}
+        self._steps: list[tuple[Tensor, AdamStep]] | None = None
 
     @torch.no_grad()
     def step(self) -> None:
         """Follow the gradients and forget them."""
         self.steps += 1
-        for name, parameter in self.parameters.items():
-            if parameter.grad is None:
-                continue
-            memory = (self.means[name], self.squares[name])
-            backend_for(parameter).adam_step(parameter, parameter.grad, *memory, self.rate, self.decay, self.steps)
-            parameter.grad = None
+        for parameter, step in self._prepared():
+            if parameter.grad is not None:
+                step(parameter.grad, self.rate, self.decay, self.steps)
+                parameter.grad = None
+
+    def _prepared(self) -> list[tuple[Tensor, AdamStep]]:
+        """Each parameter with its step, made at the first of them."""
+        if self._steps is None:
+            self._steps = [
+                (one, backend_for(one).adam(one, self.means[name], self.squares[name]))
+                for name, one in self.parameters.items()
+            ]
+        return self._steps
 
     def select(self, parameters: Mapping[str, Tensor], chosen: Tensor) -> Adam:
         """The same for some of the trials."""

@@ -17,6 +17,7 @@ from torch.nn import Parameter
 from hypergnn.datasets import Dataset
 from hypergnn.features import SparseFeatures
 from hypergnn.functional.projection import Features
+from hypergnn.kernels import cross_entropy
 from hypergnn.models import KINDS, Config, Network, Structures
 from hypergnn.randomness import seeded
 from hypergnn.training.adam import Adam
@@ -102,14 +103,16 @@ def train(
         seeds: One per trial, no two alike.
         on_epoch: Called after each epoch with its number and the number of trials still in training.
     """
-    network = Network(config, task.n_features, task.n_classes).to(task.y.device)
+    network, judge = (Network(config, task.n_features, task.n_classes).to(task.y.device) for _ in range(2))
+    judge.eval()  # one network for each mode: to change the mode of one takes longer than some layers
     propagated = network.propagate(task.x, **task.structures)
     nearby = None if KINDS[config.model].has_attention else task.around(task.val)
     state = _start(network, config, seeds)
+    _use(judge, state.parameters)
     for epoch in range(config.max_epochs):
         start = time.perf_counter()
         train_loss = _step(network, task, state, epoch, propagated)
-        val_loss = _losses(_scores(network, task, propagated, nearby), task.y, task.val)
+        val_loss = cross_entropy(_scores(judge, task, propagated, nearby), task.y, task.val)
         _keep_best(state, val_loss, epoch)
         for curve, ours, theirs in zip(state.curves, train_loss.tolist(), val_loss.tolist(), strict=True):
             curve["train_loss"].append(ours)
@@ -122,9 +125,10 @@ def train(
         if on_epoch is not None:
             on_epoch(epoch, len(state.seeds))
         if over.any():
-            yield from _finish(network, task, state, over, epoch + 1)
+            yield from _finish(judge, task, state, over, epoch + 1)
             state = _select(state, ~over)
-            _use(network, state.parameters)
+            for one in (network, judge):
+                _use(one, state.parameters)
         if not state.seeds:
             return
 
@@ -150,11 +154,10 @@ def _start(network: Network, config: Config, seeds: Sequence[int]) -> _State:
 
 def _step(network: Network, task: Task, state: _State, epoch: int, propagated: Tensor | None) -> Tensor:
     """One epoch of training; the loss of each trial, ``(trials,)``."""
-    network.train()
     x = task.x if isinstance(task.x, SparseFeatures) else task.x.expand(len(state.seeds), *task.x.shape)
     with seeded(state.seeds, epoch):
         scores = network(x, **task.structures, propagated=propagated)
-    losses = _losses(scores, task.y, task.train)
+    losses = cross_entropy(scores, task.y, task.train)
     losses.sum().backward()
     state.optimizer.step()
     return losses.detach()
@@ -171,16 +174,9 @@ def _scores(
     network: Network, task: Task, propagated: Tensor | None = None, last: Mapping[str, Structures] | None = None
 ) -> Tensor:
     """Scores without dropout, ``(trials, N, n_classes)``; only those near ``last`` if that is given."""
-    network.eval()
     with torch.no_grad():
         scores: Tensor = network(task.x, **task.structures, propagated=propagated, last=last)
     return scores
-
-
-def _losses(scores: Tensor, y: Tensor, rows: Tensor) -> Tensor:
-    """Mean cross-entropy over some rows, for each trial, ``(trials,)``."""
-    chosen = scores.index_select(1, rows).log_softmax(-1)  # (trials, rows, n_classes)
-    return -chosen.gather(-1, y[rows].expand(chosen.shape[0], -1).unsqueeze(-1)).mean(dim=(1, 2))
 
 
 def _keep_best(state: _State, val_loss: Tensor, epoch: int) -> None:
@@ -208,7 +204,7 @@ def _finish(network: Network, task: Task, state: _State, over: Tensor, epochs: i
             epochs=epochs,
             best_epoch=int(state.best_epoch[place]),
             accuracy={name: 100 * float(right[chosen].double().mean()) for name, chosen in rows.items()},
-            loss={name: float(_losses(scores, task.y, chosen)) for name, chosen in rows.items()},
+            loss={name: float(cross_entropy(scores, task.y, chosen)) for name, chosen in rows.items()},
             seconds=state.seconds[place],
             curves=state.curves[place],
             parameters={name: parameter[0].detach().clone() for name, parameter in parameters.items()},
