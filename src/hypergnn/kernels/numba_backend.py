@@ -22,6 +22,8 @@ WORTH_A_THREAD = 1 << 23
 """Multiplications that a thread must have to do to be worth waking."""
 NARROW = 16
 """Columns or rows up to which a projection is multiplied here; larger products are torch's."""
+SMALL = 64
+"""Rows up to which one with many columns is, too: not faster in one thread, but it follows the number of threads."""
 _NO_INDEX = np.empty(0, dtype=np.int32)
 _NO_KEYS = np.empty((0, 2), dtype=np.uint32)
 _DTYPES = {torch.float32: np.float32, torch.float64: np.float64}
@@ -331,11 +333,12 @@ def head_scores_gradients(grad: Tensor, x: Tensor, vectors: Tensor) -> tuple[Ten
 def matmul(x: Tensor, projection: Tensor) -> Tensor:
     """``(batch or 1, rows, F)`` times ``(batch, F, F')``, one trial at a time: no trial depends on its neighbours."""
     out = _new(x, projection.shape[0], x.shape[1], projection.shape[2])
-    if projection.shape[1] <= NARROW:
+    depth, width = projection.shape[1:]
+    if depth <= NARROW or (depth <= SMALL and width >= SMALL // 2):
         arrays = (_array(x), _array(projection), _array(out))
         _by_range(sums.thin_product, x.shape[1], out.numel() * x.shape[2], *arrays)
         return out
-    if projection.shape[2] > NARROW:
+    if width > NARROW:
         return torch_backend.matmul(x, projection, out)
     arrays = (_array(x), _array(projection.transpose(1, 2)), _array(out))
     _by_range(elementwise.narrow_product, x.shape[1], out.numel() * x.shape[2], *arrays)
