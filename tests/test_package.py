@@ -16,6 +16,7 @@ SOURCE = ROOT / "src" / "hypergnn"
 # Each module may import from those in the lines before its own.
 ORDER = [
     ["incidence", "files", "extras"],
+    ["display"],
     ["kernels", "storage"],
     ["randomness"],
     ["features"],
@@ -26,9 +27,11 @@ ORDER = [
     ["functional", "reference"],
     ["tabular"],
     ["layers", "construct", "io"],
+    ["drawing"],
     ["datasets", "models"],
-    ["saving"],
+    ["saving", "exporting"],
     ["training"],
+    ["explaining"],
     ["cli"],
     ["__main__"],
 ]

@@ -39,13 +39,15 @@ def graph_conv(
     if normalization == "none":
         out = segment_sum(out, by=graph.targets)  # (A + I) X
     else:
-        entries = graph.derived((normalization, x.dtype), lambda: _entries(graph, normalization).to(x.dtype))
+        entries = graph.derived((normalization, x.dtype), lambda: link_entries(graph, normalization).to(x.dtype))
         out = segment_sum(out.unsqueeze(-2), by=graph.targets, values=entries).squeeze(-2)  # T X
     return out if projection is None else project(out, projection)
 
 
-def _entries(graph: Graph, normalization: Normalization) -> Tensor:
-    """The non-zeros of ``T``, ``(n_directed_links, 1)``."""
+def link_entries(graph: Graph, normalization: Normalization) -> Tensor:
+    """The non-zeros of ``T``, ``(n_directed_links, 1)``, float64."""
+    if normalization == "none":
+        return graph.degree.new_ones(graph.target.shape[0], 1)
     inverse = graph.degree.rsqrt() if normalization == "symmetric" else graph.degree.reciprocal()  # at least 1
     entries = inverse.index_select(0, graph.target)
     if normalization == "symmetric":
