@@ -16,7 +16,7 @@ SOURCE = ROOT / "src" / "hypergnn"
 # Each module may import from those in the lines before its own.
 ORDER = [
     ["incidence", "files", "extras"],
-    ["display"],
+    ["display", "progress"],
     ["kernels", "storage"],
     ["randomness"],
     ["features"],
@@ -29,8 +29,8 @@ ORDER = [
     ["layers", "construct", "io"],
     ["drawing"],
     ["datasets", "models"],
-    ["saving", "exporting"],
-    ["training"],
+    ["saving"],
+    ["training", "exporting"],
     ["explaining"],
     ["cli"],
     ["__main__"],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -72,6 +72,17 @@ def shortened(name: Any, length: int = 40) -> str:
     return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
+def listed(names: Iterable[Any], most: int = 10) -> str:
+    """Some names in a cell.
+
+    Example:
+        >>> listed("abc", most=2)
+        'a, b, …'
+    """
+    all_names = [shortened(name) for name in names]
+    return ", ".join(all_names[:most]) + (", …" if len(all_names) > most else "")
+
+
 def _is_number(value: Any) -> bool:
     return value is None or (isinstance(value, (int, float)) and not isinstance(value, bool))
 
@@ -79,7 +90,7 @@ def _is_number(value: Any) -> bool:
 def _cell(value: Any) -> str:
     if value is None:
         return ""
-    return f"{value:.4f}" if isinstance(value, float) else shortened(value)
+    return f"{value:.4f}" if isinstance(value, float) else shortened(value, 100)
 
 
 def _html_cell(value: Any) -> str:

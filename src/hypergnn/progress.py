@@ -1,4 +1,7 @@
-"""How far a training run is: a live line on a terminal, else a line per finished trial; both on standard error."""
+"""How far a training run is: one line that changes in a notebook or on a terminal, else a line per finished trial.
+
+All but that of a notebook stand on standard error.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,39 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from statistics import mean, stdev
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    from hypergnn.training import Progress
 
-Listener = Callable[["Progress"], None]
+class Progress(Protocol):
+    """What :class:`hypergnn.training.Progress` tells."""
+
+    @property
+    def done(self) -> int:
+        """Trials finished."""
+
+    @property
+    def total(self) -> int:
+        """Trials wanted."""
+
+    @property
+    def running(self) -> int:
+        """Trials in training."""
+
+    @property
+    def epochs(self) -> int:
+        """Epochs trained."""
+
+    @property
+    def test_accuracy(self) -> tuple[float, ...]:
+        """Of the finished trials."""
+
+    @property
+    def trial_epochs(self) -> tuple[int, ...]:
+        """Of the finished trials."""
+
+
+Listener = Callable[[Progress], None]
+_SECONDS_BETWEEN = 0.2  # a notebook is sent no more than it can show
 
 
 @contextmanager
@@ -27,6 +57,8 @@ def shown(*, quiet: bool) -> Iterator[Listener | None]:
             yield None
         finally:
             log.setLevel(before)
+    elif (display := _notebook_display()) is not None:
+        yield _in_notebook(display)
     elif not sys.stderr.isatty():
         yield _lines()
     else:
@@ -95,6 +127,35 @@ class _Status:
                 _clock(elapsed) + ("" if left is None else f" + {_clock(left)} left"),
             ]
         )
+
+
+def _notebook_display() -> Callable[..., Any] | None:
+    """What shows things in the notebook that this runs in; ``None`` elsewhere."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    if shell is None or not hasattr(shell, "kernel"):  # a terminal's IPython has none
+        return None
+    from IPython.display import display
+
+    shows: Callable[..., Any] = display
+    return shows
+
+
+def _in_notebook(display: Callable[..., Any]) -> Listener:
+    """One line below the cell, replaced whenever something has happened: it needs no widgets."""
+    status = _Status()
+    handle = display({"text/plain": "starting"}, raw=True, display_id=True)
+    last = -_SECONDS_BETWEEN
+
+    def tell(progress: Progress) -> None:
+        nonlocal last
+        status.resumed(progress)
+        now = time.monotonic()
+        if now - last >= _SECONDS_BETWEEN or progress.done == progress.total:
+            handle.update({"text/plain": status.text(progress)}, raw=True)
+            last = now
+
+    return tell
 
 
 def _lines() -> Listener:
