@@ -65,17 +65,19 @@ def draw(
         axes.set_axis_off()
         colours = {number: _BRIGHT if number in bright else _PLAIN for number in range(H.n_hyperedges)}
         if H.n_vertices:
+            places = xgi.barycenter_spring_layout(drawn, seed=seed)
             xgi.draw(
                 drawn,
-                pos=xgi.barycenter_spring_layout(drawn, seed=seed),
+                pos=places,
                 ax=axes,
                 node_fc=[_BRIGHT if number == chosen else "white" for number in range(H.n_vertices)],
-                node_labels=_labels(H.vertex_names, H.n_vertices) if labels else False,
                 node_size=9,
                 edge_fc=colours,
                 dyad_color=colours,
                 dyad_lw=3,
             )
+            for number, label in enumerate(_labels(H.vertex_names, H.n_vertices) if labels else ()):
+                axes.annotate(label, places[number], xytext=(0, 7), textcoords="offset points", ha="center")
     return axes.get_figure()  # type: ignore[return-value]
 
 
@@ -88,6 +90,5 @@ def _highlighted(H: Hypergraph, vertex: Any, hyperedges: Iterable[Any] | None) -
     return chosen, set() if chosen is None else set(H.hyperedge[H.vertex == chosen].tolist())
 
 
-def _labels(names: Names | None, size: int) -> dict[int, str]:
-    listed = range(size) if names is None else names.tolist()
-    return {number: shortened(name, 20).replace("$", r"\$") for number, name in enumerate(listed)}
+def _labels(names: Names | None, size: int) -> list[str]:
+    return [shortened(name, 20).replace("$", r"\$") for name in (range(size) if names is None else names.tolist())]
