@@ -16,6 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hypergnn import construct, datasets, functional, io, models, training
+    from hypergnn.drawing import draw
+    from hypergnn.explaining import explain
+    from hypergnn.exporting import export_onnx
     from hypergnn.graph import Graph
     from hypergnn.hypergraph import Hypergraph
     from hypergnn.layers import GraphAttention, GraphConv, HypergraphAttention, HypergraphConv
@@ -32,6 +35,9 @@ __all__ = [
     "HypergraphConv",
     "construct",
     "datasets",
+    "draw",
+    "explain",
+    "export_onnx",
     "functional",
     "io",
     "load",
@@ -47,6 +53,9 @@ _HOME = {
     "Hypergraph": "hypergraph",
     "HypergraphAttention": "layers",
     "HypergraphConv": "layers",
+    "draw": "drawing",
+    "explain": "explaining",
+    "export_onnx": "exporting",
     "load": "saving",
     "save": "saving",
 }

@@ -204,3 +204,14 @@ def check_like(name: str, tensor: object, x: Tensor | SparseFeatures, shape: tup
         raise TypeError(f"{name} must have the dtype of x, {x.dtype}; got {tensor.dtype}. Convert one with .to().")
     if tensor.device != x.device:
         raise ValueError(f"{name} must be on the device of x, {x.device}; got {tensor.device}. Move one with .to().")
+
+
+def find_named(what: str, wanted: Any, names: Names | None, size: int) -> int:
+    """The number of a vertex or hyperedge: of the one so called, or else the number itself, or raise."""
+    listed = [] if names is None else names.tolist()
+    if wanted in listed:
+        return listed.index(wanted)
+    if isinstance(wanted, (int, np.integer)) and not isinstance(wanted, bool) and 0 <= wanted < size:
+        return int(wanted)
+    called = f", or one of the names, such as {listed[0]!r}" if listed else ""
+    raise ValueError(f"{what} must be a number from 0 to {size - 1}{called}; got {wanted!r}.")

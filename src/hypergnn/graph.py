@@ -123,6 +123,16 @@ class Graph(StoredStructure):
             self.source_position,
         )
 
+    def neighbours(self, vertex: int) -> Tensor:
+        """The vertices linked to one, itself included, in ascending order, int64.
+
+        Example:
+            >>> Graph.from_links([0, 1], [1, 2], n_vertices=3).neighbours(0).tolist()
+            [0, 1]
+        """
+        start, stop = self.target_offsets[vertex : vertex + 2].tolist()
+        return self.source[start:stop].long()
+
     def around(self, vertices: Tensor) -> Graph:
         """The same vertices and degrees, and of the links only those that lead to some vertices.
 

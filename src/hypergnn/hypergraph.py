@@ -14,8 +14,11 @@ from scipy import sparse
 from torch import Tensor
 
 from hypergnn.checks import Names, as_centroids, as_members, as_names, as_weight, check_ids, check_size
+from hypergnn.display import html_table, listed
 from hypergnn.incidence import Segments, group
 from hypergnn.stored import StoredStructure
+
+_SHOWN = 5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -344,6 +347,27 @@ class Hypergraph(StoredStructure):
         if self.device.type != "cpu":
             parts.append(f"device={str(self.device)!r}")
         return f"Hypergraph({', '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        """Sizes, and the first hyperedges with some of their vertices."""
+        if self.device.type == "meta":
+            return html_table(repr(self), [], [])
+        members, offsets = self.hyperedge_members, self.hyperedge_offsets[: _SHOWN + 1].tolist()
+        rows = [
+            [
+                str(_name(self.hyperedge_names, number)),
+                stop - start,
+                float(self.weight[number]),
+                listed(_name(self.vertex_names, one) for one in members[start : min(stop, start + 11)].tolist()),
+            ]
+            for number, (start, stop) in enumerate(pairwise(offsets))
+        ]
+        more = f", the first {_SHOWN} hyperedges" if self.n_hyperedges > _SHOWN else ""
+        return html_table(f"{self!r}{more}", ["hyperedge", "size", "weight", "vertices"], rows)
+
+
+def _name(names: Names | None, number: int) -> Any:
+    return number if names is None else names[number]
 
 
 def _on_cpu(value: Any) -> Any:

@@ -7,6 +7,8 @@ where numba cannot be had, ``auto`` (the default) for numba where it is there.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from types import ModuleType
 from typing import Protocol, cast
@@ -73,6 +75,17 @@ def is_compiled(device: str, dtype: torch.dtype) -> bool:
 
 # What torch.compiler.assume_constant_result does, without loading the compiler: it takes longer than all the rest.
 is_compiled._dynamo_marked_constant = True  # type: ignore[attr-defined]
+
+
+@contextmanager
+def using(backend: str) -> Iterator[None]:
+    """Compute with this backend in the block, in all threads."""
+    global wanted
+    before, wanted = wanted, backend
+    try:
+        yield
+    finally:
+        wanted = before
 
 
 @cache

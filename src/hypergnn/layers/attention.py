@@ -295,8 +295,10 @@ class MeanAttention(AttentionLayer):
         vectors = (self.a_target, self.a_source, self.a_vertex, self.a_hyperedge)
         self._reset_score_vectors(*vectors, generator=generator)
 
-    def forward(self, x: Features, graph: Graph, H: Hypergraph, *, add_bias: bool = True) -> Tensor:
-        """Attend over ``graph`` and ``H`` at once."""
+    def forward(
+        self, x: Features, graph: Graph, H: Hypergraph, return_attention: bool = False, *, add_bias: bool = True
+    ) -> Tensor | tuple[Tensor, Tensor, Tensor]:
+        """Attend over ``graph`` and ``H`` at once; optionally return both attentions, the graph's first."""
         check_graph(graph)
         self._check(x, graph.n_vertices, graph.device)
         projected = self._project(x)  # (..., N, heads, F')
@@ -314,7 +316,8 @@ class MeanAttention(AttentionLayer):
             normalization=self.normalization,
             dropped=self._drop(incidence),
         )
-        return self._finish(out, x, add_bias)
+        out = self._finish(out, x, add_bias)
+        return (out, attention, incidence) if return_attention else out
 
     def extra_repr(self) -> str:
         """Sizes and options, as ``print(layer)`` shows them."""

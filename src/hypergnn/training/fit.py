@@ -14,7 +14,9 @@ import torch
 
 from hypergnn.checks import check_size
 from hypergnn.datasets import Dataset
+from hypergnn.display import html_table
 from hypergnn.models import KINDS, Config, Network, paper_config
+from hypergnn.progress import shown
 from hypergnn.saving import save
 from hypergnn.training.description import describe
 from hypergnn.training.engine import Task, Trial
@@ -23,6 +25,7 @@ from hypergnn.training.workers import train_all
 
 MODEL_FILE = "model.safetensors"
 LARGEST_BATCH = 4
+_SHOWN = 10
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,13 @@ class Outcome:
             return f"Outcome(1 trial, test accuracy {centre:.2f} %)"
         return f"Outcome({len(self.records)} trials, test accuracy {centre:.2f} ± {spread:.2f} %)"
 
+    def _repr_html_(self) -> str:
+        wanted = ("seed", "epochs", "best_epoch", "train_accuracy", "val_accuracy", "test_accuracy", "seconds")
+        columns = [name for name in wanted if any(name in record for record in self.records)]
+        rows = [[record.get(name) for name in columns] for record in self.records[:_SHOWN]]
+        more = f", the first {_SHOWN}" if len(self.records) > _SHOWN else ""
+        return html_table(f"{self!r}{more}", [name.replace("_", " ") for name in columns], rows)
+
 
 def fit(
     data: Dataset,
@@ -82,6 +92,7 @@ def fit(
     device: str | torch.device = "cpu",
     curves: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
+    progress: bool = False,
 ) -> Outcome:
     """Train a network ``trials`` times, with the seeds 0, 1, 2, …, and judge each on the test vertices.
 
@@ -97,6 +108,7 @@ def fit(
         device: Where to train.
         curves: Keep the losses of each epoch in the run folder.
         on_progress: Called after each epoch and each finished trial, from this thread.
+        progress: Show how far it is: one line that changes, in a notebook and on a terminal.
 
     Example:
         >>> import hypergnn as hg
@@ -117,7 +129,10 @@ def fit(
         ledger = None
         if out is not None:
             ledger = stack.enter_context(Ledger.open(out, describe(data, config)))
-        session = _Session(data, config, ledger, trials, curves, on_progress)
+        listeners = [] if on_progress is None else [on_progress]
+        if progress and (shows := stack.enter_context(shown(quiet=False))) is not None:
+            listeners.append(shows)
+        session = _Session(data, config, ledger, trials, curves, listeners)
         missing = [seed for seed in range(trials) if seed not in session.records]
         chosen = min(_fitting_batch(task, config, jobs), -(-len(missing) // jobs) or 1)
         size = check_size("batch", chosen if batch is None else batch, minimum=1)
@@ -138,10 +153,10 @@ class _Session:
         ledger: Ledger | None,
         total: int,
         curves: bool,
-        on_progress: Callable[[Progress], None] | None,
+        listeners: Sequence[Callable[[Progress], None]],
     ) -> None:
         self.data, self.config, self.ledger, self.total = data, config, ledger, total
-        self.keeps_curves, self.on_progress = curves, on_progress
+        self.keeps_curves, self.listeners = curves, listeners
         self.records = {record["seed"]: dict(record) for record in (ledger.records if ledger else ())}
         self.epochs = 0
         self.running = 0
@@ -158,10 +173,11 @@ class _Session:
         self.tell()
 
     def tell(self) -> None:
-        if self.on_progress is not None:
+        if self.listeners:
             done = [self.records[seed] for seed in sorted(self.records) if seed < self.total]
             accuracy, epochs = (tuple(record[what] for record in done) for what in ("test_accuracy", "epochs"))
-            self.on_progress(Progress(len(done), self.total, self.running, self.epochs, accuracy, epochs))
+            for listener in self.listeners:
+                listener(Progress(len(done), self.total, self.running, self.epochs, accuracy, epochs))
 
     def _save_model(self, trial: Trial) -> None:
         if self.ledger is None:
@@ -174,7 +190,21 @@ class _Session:
             "seed": trial.seed,
             "val_loss": trial.loss["val"],
         }
-        save(network, self.ledger.folder / MODEL_FILE, class_names=self.data.class_names, about=about)
+        H = self.data.hypergraph
+        save(
+            network,
+            self.ledger.folder / MODEL_FILE,
+            class_names=self.data.class_names,
+            about=about,
+            vertex_names=H.vertex_names,
+            hypergraph={
+                "construction": self.data.construction,
+                "source": self.data.source,
+                "vertices": H.n_vertices,
+                "hyperedges": H.n_hyperedges,
+                "incidences": H.n_incidences,
+            },
+        )
 
 
 def _finite_curves(trial: Trial) -> dict[str, list[float | None]]:
