@@ -223,7 +223,7 @@ MUTANTS = {
         "nn.init.zeros_(vector)",
     ),
     "weights without an upper bound": ("checks.py", "(weight <= 1e15)", "(weight <= np.inf)"),
-    "names left out of equality": ("hypergraph.py", "for field in fields(one)]", "for field in fields(one)[:-2]]"),
+    "names left out of equality": ("stored.py", "for field in fields(one)]", "for field in fields(one)[:-2]]"),
     "degrees handed out": ("hypergraph.py", "return self._vertex_degree.clone()", "return self._vertex_degree"),
     "dropout of the epoch before": ("randomness.py", "_hash(seed, self.epoch, number)", "_hash(seed, 0, number)"),
     "dropout the same in every layer": (

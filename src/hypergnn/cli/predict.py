@@ -66,7 +66,7 @@ def _check_out(path: Path) -> None:
 
 def model_file(path: Path) -> Path:
     """The model file that RUN means, a run folder or the file itself, or raise."""
-    from hypergnn.training.fit import MODEL_FILE
+    from hypergnn.training.session import MODEL_FILE
 
     if not path.is_dir():
         if not path.exists():
