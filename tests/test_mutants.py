@@ -243,8 +243,8 @@ MUTANTS = {
     ),
     "dropout taken into the degrees": (
         "functional/convolution.py",
-        "left, middle, right = _scalings(H, normalization, x.dtype, weight, incidence)",
-        "left, middle, right = _scalings(H, normalization, x.dtype, weight, incidence if dropped is None else dropped)",
+        "left, middle, right = scalings(H, normalization, x.dtype, weight, incidence)",
+        "left, middle, right = scalings(H, normalization, x.dtype, weight, incidence if dropped is None else dropped)",
     ),
 }
 

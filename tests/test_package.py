@@ -29,6 +29,7 @@ ORDER = [
     ["datasets", "models"],
     ["saving"],
     ["training"],
+    ["estimator"],
     ["cli"],
     ["__main__"],
 ]

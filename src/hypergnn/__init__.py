@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hypergnn import construct, datasets, functional, io, models, training
+    from hypergnn.estimator import HypergraphClassifier, HypergraphEmbedding
     from hypergnn.graph import Graph
     from hypergnn.hypergraph import Hypergraph
     from hypergnn.layers import GraphAttention, GraphConv, HypergraphAttention, HypergraphConv
@@ -29,7 +30,9 @@ __all__ = [
     "GraphConv",
     "Hypergraph",
     "HypergraphAttention",
+    "HypergraphClassifier",
     "HypergraphConv",
+    "HypergraphEmbedding",
     "construct",
     "datasets",
     "functional",
@@ -46,7 +49,9 @@ _HOME = {
     "GraphConv": "layers",
     "Hypergraph": "hypergraph",
     "HypergraphAttention": "layers",
+    "HypergraphClassifier": "estimator",
     "HypergraphConv": "layers",
+    "HypergraphEmbedding": "estimator",
     "load": "saving",
     "save": "saving",
 }
