@@ -24,8 +24,8 @@ class HypergraphClassifier(ClassifierMixin, HypergraphEstimator):  # type: ignor
     both are classes. With a label in each row it is an ordinary classifier.
 
     **New rows.** ``predict`` gives a row that was there in training what training gave it (:attr:`transduction_`).
-    A new row joins hyperedges of the training by the rule that made them, and reads what these hold; hyperedges and rows
-    of the training stay what they are. So a prediction does not depend on what else is predicted with it.
+    A new row joins hyperedges of the training by the rule that made them, and reads what these hold; hyperedges and
+    rows of the training stay what they are. So a prediction does not depend on what else is predicted with it.
 
     ==================  ==========================================  ==========================================
     ``construct``       hyperedges                                  which a new row joins

@@ -23,9 +23,9 @@ class HypergraphEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Hyp
     """Vertex embeddings: features propagated over a hypergraph, untrained, or the hidden layer of a trained network.
 
     Untrained (the default), each of ``steps`` steps replaces the features of a row by the mean over its hyperedges of
-    their members' mean, ``D^-1 H W B^-1 Hᵀ X``; labels play no part. With ``trained=True``, :meth:`fit` trains the network
-    of :class:`HypergraphClassifier` on the labels and the embedding is what its last layer gets. Hyperedges and new
-    rows are treated as there.
+    their members' mean, ``D^-1 H W B^-1 Hᵀ X``; labels play no part. With ``trained=True``, :meth:`fit` trains the
+    network of :class:`HypergraphClassifier` on the labels and the embedding is what its last layer gets. Hyperedges
+    and new rows are treated as there.
 
     Args:
         trained: Whether to train on labels, which :meth:`fit` then needs.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,9 @@ class KnownRows:
     def __init__(self, features: Any) -> None:
         """Remember each row."""
         self._place: dict[bytes, int] = {}
-        self.group = np.array([self._place.setdefault(key, len(self._place)) for key in _keys(features)], dtype=np.int64)
+        self.group = np.array(
+            [self._place.setdefault(key, len(self._place)) for key in _keys(features)], dtype=np.int64
+        )
 
     def find(self, features: Any) -> Ids:
         """The group of each row, -1 of those that are new."""
@@ -48,7 +51,4 @@ def _keys(features: Any) -> list[bytes]:
     ordered.sum_duplicates()
     ordered.eliminate_zeros()
     indices, offsets = ordered.indices.astype(np.int64), ordered.indptr
-    return [
-        indices[start:stop].tobytes() + ordered.data[start:stop].tobytes()
-        for start, stop in zip(offsets[:-1], offsets[1:], strict=True)
-    ]
+    return [indices[start:stop].tobytes() + ordered.data[start:stop].tobytes() for start, stop in pairwise(offsets)]

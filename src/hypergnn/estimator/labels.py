@@ -44,13 +44,14 @@ def encode_labels(y: Any, n_rows: int) -> tuple[npt.NDArray[Any], Ids]:
     labels = values[present]
     if labels.dtype.kind == "f":
         assert_all_finite(labels, input_name="y")
-    check_classification_targets(labels)
-    if labels.dtype.kind == "f":  # 0, 1 and NaN came as floats; whole they are
-        labels = labels.astype(np.int64) if np.asarray(y).dtype.kind == "f" and (codes < 0).any() else labels
     try:
-        classes, place = np.unique(labels, return_inverse=True)
+        np.unique(labels)
     except TypeError as error:
         raise TypeError(f"y must hold labels of one kind, all strings or all numbers: {error}.") from error
+    check_classification_targets(labels)
+    if labels.dtype.kind == "f" and (codes < 0).any():  # whole numbers, which a NaN among them has made floats
+        labels = labels.astype(np.int64)
+    classes, place = np.unique(labels, return_inverse=True)
     number = np.full(values.size + 1, -1)
     number[present] = place
     return classes, number[codes]

@@ -208,7 +208,9 @@ def _keep_best(state: _State, val_loss: Tensor, epoch: int) -> None:
 
 def _finish(network: Network, task: Task, state: _State, over: Tensor, epochs: int) -> Iterator[Trial]:
     for place in over.nonzero().flatten().tolist():
-        parameters: Parameters = {name: Parameter(best.detach()[place : place + 1]) for name, best in state.best.items()}
+        parameters: Parameters = {
+            name: Parameter(best.detach()[place : place + 1]) for name, best in state.best.items()
+        }
         _use(network, parameters)
         scores = _scores(network, task)
         rows = {"train": task.train, "val": task.val, "test": task.test}
