@@ -34,7 +34,7 @@ TEMPLATE = Path(__file__).parent / "estimators.md.in"
 
 DATASETS = {"digits": load_digits, "wine": load_wine, "breast cancer": load_breast_cancer}
 LABELS = (5, 10, 20)
-SPLITS = 10
+SPLITS = 20
 OURS = "HypergraphClassifier"
 
 Array = npt.NDArray[Any]

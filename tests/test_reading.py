@@ -1,11 +1,12 @@
 """New rows read the hyperedges of a hypergraph: as its vertices do, and without a trace."""
 
 import pytest
+import structures
 import torch
 from torch.testing import assert_close
 
 import hypergnn as hg
-from hypergnn import functional
+from hypergnn import functional, reference
 from hypergnn.models import Config, Network
 
 
@@ -17,6 +18,31 @@ def test_rows_with_the_memberships_of_vertices_gather_what_these_gather(H, norma
     x = features(H).double()
     expected = functional.hypergraph_conv(x, H, normalization=normalization)
     assert_close(functional.hypergraph_read(x, H, H, normalization=normalization), expected)
+
+
+def readers_of(H):
+    """Three rows: one in every hyperedge, one in every second, one in none."""
+    hyperedges = [[0, 1] if place % 2 == 0 else [0] for place in range(H.n_hyperedges)]
+    return hg.Hypergraph.from_hyperedges(hyperedges, n_vertices=3, weight=H.weight)
+
+
+def test_reading_is_the_dense_transition_with_another_incidence_on_its_left(H, normalization):
+    x, new = structures.random(H.n_vertices, 4), readers_of(H)
+    T = reference.reading(structures.dense(new), structures.dense(H), H.weight, normalization)
+    assert_close(functional.hypergraph_read(x, H, new, normalization=normalization), T @ x)
+    weight = H.weight * 2 + torch.arange(H.n_hyperedges)
+    T = reference.reading(structures.dense(new), structures.dense(H), weight, normalization)
+    assert_close(functional.hypergraph_read(x, H, new, normalization=normalization, weight=weight), T @ x)
+
+
+def test_gradients_of_reading(H, normalization):
+    x, new = structures.random(H.n_vertices, 2).requires_grad_(), readers_of(H)
+    weight = (H.weight + 0.5).requires_grad_()
+
+    def read(x, weight):
+        return functional.hypergraph_read(x, H, new, normalization=normalization, weight=weight)
+
+    assert torch.autograd.gradcheck(read, (x, weight))
 
 
 @pytest.mark.parametrize("layer", [hg.HypergraphConv, hg.HypergraphAttention])

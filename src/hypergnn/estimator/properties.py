@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from hypergnn.construct import from_attributes, from_text, union
@@ -79,7 +80,12 @@ class Words:
         """Make the hypergraph; the features of a document are its words' tf-idf."""
         given = {"min_df": 2, "max_df": 0.5, "stop_words": "english", **options}
         given["max_features"] = given.pop("max_words", None)
-        self._vectorizer = given.pop("vectorizer", None) or TfidfVectorizer(**given)
+        own = given.pop("vectorizer", None)
+        if own is None:
+            own = TfidfVectorizer(**given)
+        elif not hasattr(own, "vocabulary_"):  # a setting is never fitted itself
+            own = clone(own)
+        self._vectorizer = own
         self.hypergraph = from_text(X, vectorizer=self._vectorizer)
 
     def features(self, X: Any) -> sparse.csr_array:
