@@ -258,6 +258,16 @@ MUTANTS = {
         "return project(x, projection), None",
         "return project(x, projection), projection",
     ),
+    "new rows scaled by nobody's degree": (
+        "functional/reading.py",
+        "left = scalings(readers, normalization, dense.dtype, weight, reading)[0]",
+        "left = None",
+    ),
+    "weight left out of what new rows read": (
+        "functional/reading.py",
+        "segment_sum(_scaled(sums, middle), by",
+        "segment_sum(_scaled(sums, middle / weight.unsqueeze(-1) if weight is not None else middle), by",
+    ),
     "dropout taken into the degrees": (
         "functional/convolution.py",
         "left, middle, right = scalings(H, normalization, x.dtype, weight, incidence)",
@@ -334,7 +344,7 @@ def exit_code_of(file, text, replacement, test=None):
             import hypergnn.kernels.choice
             hypergnn.kernels.choice.wanted = "numba" if test else "torch"
             tests = ["hypergraph", "graph", "paper_claims", "randomness", "layers", "kernels", "functional",
-                     "shared_graph"]
+                     "shared_graph", "reading"]
             files = [str(root / "tests" / f"test_{name}.py") for name in (["kernels"] if test else tests)]
             chosen = f"{test} and not torch" if test else "not numba"
             code = pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not slow", "-k", chosen,

@@ -32,7 +32,7 @@ ORDER = [
     ["datasets", "models"],
     ["saving"],
     ["training", "exporting"],
-    ["explaining", "experiments"],
+    ["explaining", "experiments", "estimator"],
     ["report"],
     ["cli"],
     ["__main__"],

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hypergnn import construct, datasets, functional, io, models, training
     from hypergnn.drawing import draw
+    from hypergnn.estimator import HypergraphClassifier, HypergraphEmbedding
     from hypergnn.explaining import explain
     from hypergnn.exporting import export_onnx
     from hypergnn.graph import Graph
@@ -32,7 +33,9 @@ __all__ = [
     "GraphConv",
     "Hypergraph",
     "HypergraphAttention",
+    "HypergraphClassifier",
     "HypergraphConv",
+    "HypergraphEmbedding",
     "construct",
     "datasets",
     "draw",
@@ -52,7 +55,9 @@ _HOME = {
     "GraphConv": "layers",
     "Hypergraph": "hypergraph",
     "HypergraphAttention": "layers",
+    "HypergraphClassifier": "estimator",
     "HypergraphConv": "layers",
+    "HypergraphEmbedding": "estimator",
     "draw": "drawing",
     "explain": "explaining",
     "export_onnx": "exporting",
