@@ -18,8 +18,8 @@ import pytest
 
 import hypergnn as hg
 from hypergnn.cli import main
-from hypergnn.cli.progress import seconds_left
 from hypergnn.models import KINDS, Config
+from hypergnn.progress import seconds_left
 from hypergnn.training import Progress, fit
 from hypergnn.training.ledger import read
 

@@ -47,5 +47,5 @@ def test_bad_matrices_are_refused():
         Graph.from_scipy([[0, 1], [1, 0]])
     with pytest.raises(ValueError, match=r"adjacency must be square.*got shape \(1, 2\)"):
         Graph.from_scipy(sparse.csr_array([[0, 1]]))
-    with pytest.raises(ValueError, match=r"only zeros and ones: links carry no weights"):
+    with pytest.raises(ValueError, match=r"only zeros and ones; got 0.5\. Links carry no weights"):
         Graph.from_scipy(sparse.csr_array([[0, 0.5], [0.5, 0]]))

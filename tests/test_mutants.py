@@ -223,7 +223,7 @@ MUTANTS = {
         "nn.init.zeros_(vector)",
     ),
     "weights without an upper bound": ("checks.py", "(weight <= 1e15)", "(weight <= np.inf)"),
-    "names left out of equality": ("hypergraph.py", "for field in fields(one)]", "for field in fields(one)[:-2]]"),
+    "names left out of equality": ("stored.py", "for field in fields(one)]", "for field in fields(one)[:-2]]"),
     "degrees handed out": ("hypergraph.py", "return self._vertex_degree.clone()", "return self._vertex_degree"),
     "dropout of the epoch before": ("randomness.py", "_hash(seed, self.epoch, number)", "_hash(seed, 0, number)"),
     "dropout the same in every layer": (
@@ -258,10 +258,20 @@ MUTANTS = {
         "return project(x, projection), None",
         "return project(x, projection), projection",
     ),
+    "new rows scaled by nobody's degree": (
+        "functional/reading.py",
+        "left = scalings(readers, normalization, dense.dtype, weight, reading)[0]",
+        "left = None",
+    ),
+    "weight left out of what new rows read": (
+        "functional/reading.py",
+        "segment_sum(_scaled(sums, middle), by",
+        "segment_sum(_scaled(sums, middle / weight.unsqueeze(-1) if weight is not None else middle), by",
+    ),
     "dropout taken into the degrees": (
         "functional/convolution.py",
-        "left, middle, right = _scalings(H, normalization, x.dtype, weight, incidence)",
-        "left, middle, right = _scalings(H, normalization, x.dtype, weight, incidence if dropped is None else dropped)",
+        "left, middle, right = scalings(H, normalization, x.dtype, weight, incidence)",
+        "left, middle, right = scalings(H, normalization, x.dtype, weight, incidence if dropped is None else dropped)",
     ),
 }
 
@@ -334,7 +344,7 @@ def exit_code_of(file, text, replacement, test=None):
             import hypergnn.kernels.choice
             hypergnn.kernels.choice.wanted = "numba" if test else "torch"
             tests = ["hypergraph", "graph", "paper_claims", "randomness", "layers", "kernels", "functional",
-                     "shared_graph"]
+                     "shared_graph", "reading"]
             files = [str(root / "tests" / f"test_{name}.py") for name in (["kernels"] if test else tests)]
             chosen = f"{test} and not torch" if test else "not numba"
             code = pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not slow", "-k", chosen,

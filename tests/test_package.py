@@ -16,6 +16,7 @@ SOURCE = ROOT / "src" / "hypergnn"
 # Each module may import from those in the lines before its own.
 ORDER = [
     ["incidence", "files", "extras"],
+    ["display", "progress"],
     ["kernels", "storage"],
     ["randomness"],
     ["features"],
@@ -27,10 +28,11 @@ ORDER = [
     ["functional", "reference"],
     ["tabular"],
     ["layers", "construct", "io"],
+    ["drawing"],
     ["datasets", "models"],
     ["saving"],
-    ["training"],
-    ["experiments"],
+    ["training", "exporting"],
+    ["explaining", "experiments", "estimator"],
     ["report"],
     ["cli"],
     ["__main__"],

@@ -1,9 +1,10 @@
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import save_file
 
 import hypergnn as hg
-from hypergnn import saving
+from hypergnn import saving, storage
 from hypergnn.models import Config, Network
 
 
@@ -54,3 +55,84 @@ def test_only_networks_with_a_name_per_score_are_saved(tmp_path):
     with pytest.raises(ValueError, match=r"class_names must have 2 names, one per score; got 1"):
         hg.save(Network(Config(), 3, 2), tmp_path / "model.safetensors", class_names=["a"])
     assert not list(tmp_path.iterdir())
+
+
+def test_names_and_origin_come_back(tmp_path):
+    names = np.array(["ann", "<bob>", "é"], dtype=object)
+    made = {"construction": "kNN", "k": 7}
+    hg.save(Network(Config(), 3, 2), tmp_path / "a.safetensors", vertex_names=names, hypergraph=made)
+    saved = hg.load(tmp_path / "a.safetensors")
+    assert saved.vertex_names.tolist() == names.tolist()
+    assert saved.hypergraph == made
+    assert saved.version == hg.__version__
+
+
+def test_training_tells_how_the_hypergraph_was_made(tmp_path):
+    people = [f"person {number}" for number in range(12)]
+    data = hg.datasets.from_tables(
+        incidences={"member": people, "club": ["chess", "rowing", "choir"] * 4},
+        labels={"member": people, "town": ["Oslo", "Rome"] * 6},
+    )
+    hg.training.fit(data, Config(max_epochs=2), out=tmp_path)
+    saved = hg.load(tmp_path / "model.safetensors")
+    assert saved.vertex_names.tolist() == people
+    assert saved.hypergraph["construction"] == "table of incidences"
+    assert saved.hypergraph["incidences"] == 12
+
+
+def test_a_file_of_the_first_kind_without_names_is_still_read(path):
+    header, tensors = storage.read(path, "Network", 1)
+    del header["hypergraph"]
+    storage.write(path, "Network", 1, header, tensors)
+    assert hg.load(path).hypergraph is None
+
+
+def without(header, tensors, name):
+    return {key: value for key, value in header.items() if key != name}, tensors
+
+
+HARM = {
+    "no config": lambda header, tensors: without(header, tensors, "config"),
+    "no class names": lambda header, tensors: without(header, tensors, "class_names"),
+    "no number of features": lambda header, tensors: without(header, tensors, "n_features"),
+    "no about": lambda header, tensors: without(header, tensors, "about"),
+    "config is a list": lambda header, tensors: (header | {"config": [1]}, tensors),
+    "unknown setting": lambda header, tensors: (header | {"config": {"colour": "red"}}, tensors),
+    "impossible setting": lambda header, tensors: (header | {"config": {"heads": -1}}, tensors),
+    "far too many layers": lambda header, tensors: (header | {"config": {"depth": 10**9}}, tensors),
+    "far too many features": lambda header, tensors: (header | {"n_features": 10**12}, tensors),
+    "features are text": lambda header, tensors: (header | {"n_features": "3"}, tensors),
+    "names without a tensor": lambda header, tensors: (header | {"vertex_names": "json"}, tensors),
+    "missing tensor": lambda header, tensors: (header, dict(list(tensors.items())[1:])),
+    "spare tensor": lambda header, tensors: (header, tensors | {"more": torch.ones(1)}),
+    "wrong shape": lambda header, tensors: (header, {name: torch.ones(2, 3, 4) for name in tensors}),
+}
+
+
+@pytest.mark.parametrize("harm", HARM.values(), ids=HARM)
+def test_a_whole_file_with_wrong_content_is_one_clear_error(path, harm):
+    header, tensors = harm(*storage.read(path, "Network", 1))
+    storage.write(path, "Network", 1, header, tensors)
+    with pytest.raises(ValueError, match=r"model\.safetensors does not fit this version of hypergnn, but .*: ") as told:
+        hg.load(path)
+    assert "\n" not in str(told.value)
+
+
+def test_a_file_cut_off_anywhere_is_one_clear_error(path):
+    content = path.read_bytes()
+    for length in range(0, len(content), 61):
+        path.write_bytes(content[:length])
+        with pytest.raises(ValueError, match=r"model\.safetensors"):
+            hg.load(path)
+
+
+def test_a_loaded_network_can_be_trained_further(path):
+    network = hg.load(path).network.train()
+    H = hg.Hypergraph.from_hyperedges([[0, 1], [1, 2]], n_vertices=3)
+    network(torch.rand(3, 3), hypergraph=H).sum().backward()
+    assert all(parameter.grad is not None for parameter in network.parameters())
+    before = path.read_bytes()
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.zero_()
+    assert path.read_bytes() == before

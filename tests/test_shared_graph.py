@@ -38,6 +38,8 @@ def test_neighbours_and_links_are_those_of_the_listed_graph(H):
     assert torch.equal(graph.degree, expected.degree)
     x = torch.rand(2, H.n_vertices, 3, dtype=torch.float64)
     torch.testing.assert_close(graph.neighbour_sum(x), expected.neighbour_sum(x))
+    for vertex in range(H.n_vertices):
+        assert torch.equal(graph.neighbours(vertex), expected.neighbours(vertex))
 
 
 def test_a_pair_that_shares_several_hyperedges_is_linked_once(crowded):

@@ -292,3 +292,15 @@ def test_settings_of_the_paper():
 def test_bad_settings_are_refused(data, call, match):
     with pytest.raises(ValueError, match=match):
         call(data)
+
+
+def test_without_vertices_to_validate_on_a_trial_takes_all_epochs_and_its_last_parameters(data):
+    config = replace(SMALL, patience=2, max_epochs=8)
+    task = replace(Task.of(data, config), val=torch.empty(0, dtype=torch.int64), test=torch.empty(0, dtype=torch.int64))
+    trial = next(train(task, config, [4]))
+    longer = next(train(task, replace(config, max_epochs=9), [4]))
+    assert (trial.epochs, trial.best_epoch, len(trial.curves["train_loss"])) == (8, 7, 8)
+    assert trial.curves["val_loss"] == []
+    assert trial.curves["train_loss"] == longer.curves["train_loss"][:8]
+    assert not torch.equal(trial.scores, longer.scores)
+    assert np.isnan([trial.accuracy["val"], trial.accuracy["test"], trial.loss["val"]]).all()

@@ -16,6 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hypergnn import construct, datasets, functional, io, models, training
+    from hypergnn.drawing import draw
+    from hypergnn.estimator import HypergraphClassifier, HypergraphEmbedding
+    from hypergnn.explaining import explain
+    from hypergnn.exporting import export_onnx
     from hypergnn.graph import Graph
     from hypergnn.hypergraph import Hypergraph
     from hypergnn.layers import GraphAttention, GraphConv, HypergraphAttention, HypergraphConv
@@ -29,9 +33,14 @@ __all__ = [
     "GraphConv",
     "Hypergraph",
     "HypergraphAttention",
+    "HypergraphClassifier",
     "HypergraphConv",
+    "HypergraphEmbedding",
     "construct",
     "datasets",
+    "draw",
+    "explain",
+    "export_onnx",
     "functional",
     "io",
     "load",
@@ -46,7 +55,12 @@ _HOME = {
     "GraphConv": "layers",
     "Hypergraph": "hypergraph",
     "HypergraphAttention": "layers",
+    "HypergraphClassifier": "estimator",
     "HypergraphConv": "layers",
+    "HypergraphEmbedding": "estimator",
+    "draw": "drawing",
+    "explain": "explaining",
+    "export_onnx": "exporting",
     "load": "saving",
     "save": "saving",
 }

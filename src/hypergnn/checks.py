@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
+from scipy import sparse
 from torch import Tensor
 
 from hypergnn.features import SparseFeatures
+from hypergnn.incidence import Ids
 
 Names = npt.NDArray[Any]
 """One name per vertex or hyperedge: strings, or whatever the caller's ids are."""
@@ -96,6 +98,23 @@ def as_members(members: Any) -> list[Any]:
     if any(isinstance(member, bool) for member in listed):
         raise TypeError(f"hyperedges must hold integer ids; got {listed!r} for one of them.")
     return listed
+
+
+def as_pairs(name: str, matrix: Any, sides: str, advice: str) -> tuple[Ids, Ids, tuple[int, int]]:
+    """Return rows and columns of the ones in a sparse matrix of zeros and ones, and its shape, or raise."""
+    if not sparse.issparse(matrix):
+        raise TypeError(
+            f"{name} must be a SciPy sparse matrix; got {type(matrix).__name__}. "
+            f"Convert it, e.g. scipy.sparse.csr_array({name})."
+        )
+    pairs = sparse.coo_array(matrix)
+    if pairs.ndim != 2:
+        raise ValueError(f"{name} must have shape ({sides}); got {pairs.shape}.")
+    strange = pairs.data[(pairs.data != 0) & (pairs.data != 1)]
+    if strange.size:
+        raise ValueError(f"{name} must hold only zeros and ones; got {strange[0]}. {advice}")
+    present = pairs.data != 0
+    return pairs.row[present], pairs.col[present], pairs.shape
 
 
 def _as_numbers(name: str, values: Any) -> npt.NDArray[Any]:
@@ -204,3 +223,14 @@ def check_like(name: str, tensor: object, x: Tensor | SparseFeatures, shape: tup
         raise TypeError(f"{name} must have the dtype of x, {x.dtype}; got {tensor.dtype}. Convert one with .to().")
     if tensor.device != x.device:
         raise ValueError(f"{name} must be on the device of x, {x.device}; got {tensor.device}. Move one with .to().")
+
+
+def find_named(what: str, wanted: Any, names: Names | None, size: int) -> int:
+    """The number of a vertex or hyperedge: of the one so called, or else the number itself, or raise."""
+    listed = [] if names is None else names.tolist()
+    if wanted in listed:
+        return listed.index(wanted)
+    if isinstance(wanted, (int, np.integer)) and not isinstance(wanted, bool) and 0 <= wanted < size:
+        return int(wanted)
+    called = f", or one of the names, such as {listed[0]!r}" if listed else ""
+    raise ValueError(f"{what} must be a number from 0 to {size - 1}{called}; got {wanted!r}.")

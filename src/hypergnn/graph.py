@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hypergnn.checks import as_ids, check_size
+from hypergnn.checks import as_ids, as_pairs, check_size
 from hypergnn.incidence import Segments, group
 from hypergnn.kernels import segment_sum
 from hypergnn.stored import StoredStructure
@@ -82,19 +82,11 @@ class Graph(StoredStructure):
             >>> Graph.from_scipy(csr_array([[0, 1], [0, 0]]))
             Graph(2 vertices, 1 links)
         """
-        from scipy import sparse
-
-        if not sparse.issparse(adjacency):
-            raise TypeError(f"adjacency must be a SciPy sparse matrix; got {type(adjacency).__name__}.")
-        links = sparse.coo_array(adjacency)
-        if links.ndim != 2 or links.shape[0] != links.shape[1]:
-            raise ValueError(f"adjacency must be square, one row and one column per vertex; got shape {links.shape}.")
-        if not np.isin(links.data, (0, 1)).all():
-            raise ValueError(
-                "adjacency must hold only zeros and ones: links carry no weights. Give (adjacency != 0) instead."
-            )
-        present = links.data != 0
-        return cls.from_links(links.row[present], links.col[present], links.shape[0])
+        advice = "Links carry no weights: give (adjacency != 0) instead."
+        target, source, shape = as_pairs("adjacency", adjacency, "vertices, vertices", advice)
+        if shape[0] != shape[1]:
+            raise ValueError(f"adjacency must be square, one row and one column per vertex; got shape {shape}.")
+        return cls.from_links(target, source, shape[0])
 
     @property
     def n_vertices(self) -> int:
@@ -122,6 +114,16 @@ class Graph(StoredStructure):
             self.source_members,
             self.source_position,
         )
+
+    def neighbours(self, vertex: int) -> Tensor:
+        """The vertices linked to one, itself included, in ascending order, int64.
+
+        Example:
+            >>> Graph.from_links([0, 1], [1, 2], n_vertices=3).neighbours(0).tolist()
+            [0, 1]
+        """
+        start, stop = self.target_offsets[vertex : vertex + 2].tolist()
+        return self.source[start:stop].long()
 
     def around(self, vertices: Tensor) -> Graph:
         """The same vertices and degrees, and of the links only those that lead to some vertices.

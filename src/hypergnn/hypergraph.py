@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from typing import Any
 
@@ -13,9 +13,12 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-from hypergnn.checks import Names, as_centroids, as_members, as_names, as_weight, check_ids, check_size
+from hypergnn.checks import Names, as_centroids, as_members, as_names, as_pairs, as_weight, check_ids, check_size
+from hypergnn.display import html_table, listed
 from hypergnn.incidence import Segments, group
 from hypergnn.stored import StoredStructure
+
+_SHOWN = 5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -136,16 +139,9 @@ class Hypergraph(StoredStructure):
         """
         lists = [as_members(members) for members in hyperedges]
         sizes = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists))
-        return cls.from_incidence(
-            list(chain.from_iterable(lists)),
-            np.repeat(np.arange(len(lists)), sizes),
-            n_vertices,
-            len(lists),
-            weight,
-            centroid,
-            vertex_names,
-            hyperedge_names,
-        )
+        vertex, hyperedge = list(chain.from_iterable(lists)), np.repeat(np.arange(len(lists)), sizes)
+        given = (weight, centroid, vertex_names, hyperedge_names)
+        return cls.from_incidence(vertex, hyperedge, n_vertices, len(lists), *given)
 
     @classmethod
     def from_scipy(
@@ -170,31 +166,9 @@ class Hypergraph(StoredStructure):
             >>> Hypergraph.from_scipy(csr_array([[1, 0], [1, 1], [0, 1]]))
             Hypergraph(3 vertices, 2 hyperedges, 4 incidences)
         """
-        if not sparse.issparse(incidence):
-            raise TypeError(
-                f"incidence must be a SciPy sparse matrix; got {type(incidence).__name__}. "
-                "Convert it, e.g. scipy.sparse.csr_array(incidence)."
-            )
-        pairs = sparse.coo_array(incidence)
-        if pairs.ndim != 2:
-            raise ValueError(f"incidence must have shape (vertices, hyperedges); got {pairs.shape}.")
-        strange = pairs.data[(pairs.data != 0) & (pairs.data != 1)]
-        if strange.size:
-            raise ValueError(
-                f"incidence must hold only zeros and ones; got {strange[0]}. Give hyperedge weights as weight; make "
-                "distances and the like incidences with (matrix != 0)."
-            )
-        present = pairs.data != 0
-        return cls.from_incidence(
-            pairs.row[present],
-            pairs.col[present],
-            pairs.shape[0],
-            pairs.shape[1],
-            weight,
-            centroid,
-            vertex_names,
-            hyperedge_names,
-        )
+        advice = "Give hyperedge weights as weight; make distances and the like incidences with (matrix != 0)."
+        vertex, hyperedge, sizes = as_pairs("incidence", incidence, "vertices, hyperedges", advice)
+        return cls.from_incidence(vertex, hyperedge, *sizes, weight, centroid, vertex_names, hyperedge_names)
 
     @property
     def n_vertices(self) -> int:
@@ -245,19 +219,6 @@ class Hypergraph(StoredStructure):
     def hyperedge_degree(self) -> Tensor:
         """Number of vertices of each hyperedge, ``B`` of the paper, ``(M,)`` float64."""
         return self._hyperedge_degree.clone()
-
-    def equals(self, other: object) -> bool:
-        """Whether both have the same sizes, incidences, weights, centroids and names.
-
-        Example:
-            >>> H = Hypergraph.from_hyperedges([[0, 1]], n_vertices=2)
-            >>> H.equals(Hypergraph.from_scipy(H.to_scipy()))
-            True
-        """
-        if not isinstance(other, Hypergraph):
-            return False
-        mine, yours = ([_on_cpu(getattr(one, field.name)) for field in fields(one)] for one in (self, other))
-        return all((a is None) == (b is None) and np.array_equal(a, b) for a, b in zip(mine, yours, strict=True))
 
     def to_hyperedges(self) -> list[list[int]]:
         """The vertices of each hyperedge, in ascending order.
@@ -345,6 +306,23 @@ class Hypergraph(StoredStructure):
             parts.append(f"device={str(self.device)!r}")
         return f"Hypergraph({', '.join(parts)})"
 
+    def _repr_html_(self) -> str:
+        """Sizes, and the first hyperedges with some of their vertices."""
+        if self.device.type == "meta":
+            return html_table(repr(self), [], [])
+        members, offsets = self.hyperedge_members, self.hyperedge_offsets[: _SHOWN + 1].tolist()
+        rows = [
+            [
+                str(_name(self.hyperedge_names, number)),
+                stop - start,
+                float(self.weight[number]),
+                listed(_name(self.vertex_names, one) for one in members[start : min(stop, start + 11)].tolist()),
+            ]
+            for number, (start, stop) in enumerate(pairwise(offsets))
+        ]
+        more = f", the first {_SHOWN} hyperedges" if self.n_hyperedges > _SHOWN else ""
+        return html_table(f"{self!r}{more}", ["hyperedge", "size", "weight", "vertices"], rows)
 
-def _on_cpu(value: Any) -> Any:
-    return value.cpu().numpy() if isinstance(value, Tensor) else value
+
+def _name(names: Names | None, number: int) -> Any:
+    return number if names is None else names[number]

@@ -194,6 +194,38 @@ class Network(nn.Module):
         scores = final(x, *[(last or given)[name] for name in wanted], add_bias=False)
         return activate(scores, final.bias, 0.0)
 
+    def hidden(self, x: Features, *, hypergraph: Hypergraph) -> Tensor | SparseFeatures:
+        """What the last layer gets, without dropout, of a network that takes a hypergraph or nothing."""
+        for layer in self.layers[:-1]:
+            x = self._layer(layer, x, hypergraph)
+        return x
+
+    def read(
+        self, x: Features, hypergraph: Hypergraph, x_new: Features, readers: Hypergraph, *, hidden: bool = False
+    ) -> Tensor | SparseFeatures:
+        """Scores of new rows that read the hyperedges of the hypergraph, ``(rows, n_classes)``, without dropout.
+
+        Args:
+            x: Features of the vertices.
+            hypergraph: The hypergraph.
+            x_new: Features of the new rows.
+            readers: The new rows as vertices, with the same hyperedges: see
+                :func:`~hypergnn.functional.hypergraph_read`.
+            hidden: Whether to stop before the last layer.
+        """
+        for layer in self.layers[:-1] if hidden else self.layers:
+            if KINDS[self.config.model].structures:
+                out = cast(Any, layer).read(x, hypergraph, x_new, readers, add_bias=False)
+                x_new = activate(out, cast(Layer, layer).bias, 0.0)
+                x = x if layer is self.layers[-1] else self._layer(layer, x, hypergraph)
+            else:
+                x_new = self._layer(layer, x_new, hypergraph)
+        return x_new
+
+    def _layer(self, layer: nn.Module, x: Features, hypergraph: Hypergraph) -> Tensor:
+        structures = [hypergraph] if KINDS[self.config.model].structures else []
+        return activate(layer(x, *structures, add_bias=False), cast(Layer, layer).bias, 0.0)
+
     def _drop(self, x: Features) -> Features:
         if not self.training:
             return x

@@ -51,6 +51,18 @@ def transition(H: Tensor, W: Tensor, normalization: str) -> Tensor:
     return torch.diag(_power(D, -1)) @ H @ W @ B_inverse @ H.T
 
 
+def reading(R: Tensor, H: Tensor, W: Tensor, normalization: str) -> Tensor:
+    """``T`` with the incidence ``R`` ``(rows, M)`` of new rows on its left, ``(rows, N)``; not in the paper."""
+    D, D_new, B = vertex_degree(H, W), vertex_degree(R, W), hyperedge_degree(H)
+    W = torch.diag(W)
+    if normalization == "none":
+        return R @ W @ H.T
+    B_inverse = torch.diag(_power(B, -1))
+    if normalization == "symmetric":
+        return torch.diag(_power(D_new, -0.5)) @ R @ W @ B_inverse @ H.T @ torch.diag(_power(D, -0.5))
+    return torch.diag(_power(D_new, -1)) @ R @ W @ B_inverse @ H.T
+
+
 def attention(
     X: Tensor, U: Tensor, H: Tensor, P: Tensor, Q: Tensor, a: Tensor, softmax_over: str, slope: float
 ) -> Tensor:

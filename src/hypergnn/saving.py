@@ -7,11 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from hypergnn import storage
+import numpy as np
+import torch
+from torch import Tensor
+
+from hypergnn import naming, storage
+from hypergnn.checks import Names
 from hypergnn.models import Network, config_from
 
 FORMAT = 1
 _KIND = "Network"
+_NAMES = "vertex_names"
 
 
 @dataclass(frozen=True)
@@ -22,6 +28,12 @@ class SavedModel:
     class_names: tuple[str, ...]
     about: Mapping[str, Any]
     """What :func:`save` was told of it."""
+    vertex_names: Names | None = None
+    """What the vertices were called that it was trained on, if that is known."""
+    hypergraph: Mapping[str, Any] | None = None
+    """How the hypergraph was made that it was trained on, if that is known."""
+    version: str = ""
+    """The version of hypergnn that wrote the file."""
 
 
 def save(
@@ -30,6 +42,8 @@ def save(
     *,
     class_names: Sequence[str] | None = None,
     about: Mapping[str, Any] | None = None,
+    vertex_names: Names | None = None,
+    hypergraph: Mapping[str, Any] | None = None,
 ) -> None:
     """Write a network to a file, in one step: the file is the old one or the new one, never half of one.
 
@@ -38,6 +52,8 @@ def save(
         path: The file, by custom ``*.safetensors``.
         class_names: Names of the classes, in the order of the scores; their numbers if omitted.
         about: Anything else worth knowing, as JSON holds it.
+        vertex_names: Names of the vertices that it was trained on, such as ``H.vertex_names``.
+        hypergraph: How the hypergraph was made that it was trained on, as JSON holds it.
 
     Example:
         >>> import tempfile
@@ -55,13 +71,17 @@ def save(
     names = [str(number) for number in range(network.n_classes)] if class_names is None else list(class_names)
     if len(names) != network.n_classes:
         raise ValueError(f"class_names must have {network.n_classes} names, one per score; got {len(names)}.")
-    header = {
+    header: dict[str, Any] = {
         "config": asdict(network.config),
         "n_features": network.n_features,
         "class_names": names,
         "about": dict(about or {}),
+        "hypergraph": None if hypergraph is None else dict(hypergraph),
     }
-    storage.write(path, _KIND, FORMAT, header, network.state_dict())
+    tensors = network.state_dict()
+    if vertex_names is not None:
+        tensors[_NAMES], header[_NAMES] = naming.to_tensor(np.asarray(vertex_names))
+    storage.write(path, _KIND, FORMAT, header, tensors)
 
 
 def load(path: str | os.PathLike[str]) -> SavedModel:
@@ -69,12 +89,32 @@ def load(path: str | os.PathLike[str]) -> SavedModel:
 
     Raises:
         ValueError: If the file is not such a file, is damaged, or was written by a version with another format.
+
+    Example:
+        >>> load("model.safetensors")
+        Traceback (most recent call last):
+        FileNotFoundError: [Errno 2] No such file or directory: 'model.safetensors'
     """
-    header, state = storage.read(path, _KIND, FORMAT)
+    header, tensors = storage.read(path, _KIND, FORMAT)
     try:
-        network = Network(config_from(header["config"]), header["n_features"], len(header["class_names"]))
-        network.load_state_dict(state)
-    except (TypeError, ValueError, RuntimeError) as error:
-        raise ValueError(f"{path} does not fit this version of hypergnn, but {header['version']}: {error}") from error
-    network.eval()
-    return SavedModel(network, tuple(header["class_names"]), header["about"])
+        names = naming.from_tensor(tensors.pop(_NAMES).clone(), header[_NAMES]) if _NAMES in header else None
+        network = _network(header, tensors)
+        class_names = tuple(map(str, header["class_names"]))
+        about = dict(header["about"])
+    except (AttributeError, KeyError, TypeError, ValueError, RuntimeError) as error:
+        what = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+        raise ValueError(
+            f"{path} does not fit this version of hypergnn, but {header['version']}: {' '.join(what.split())}"
+        ) from error
+    return SavedModel(network, class_names, about, names, header.get("hypergraph"), header["version"])
+
+
+def _network(header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Network:
+    """The network that a file describes; its sizes are believed only if the tensors have them."""
+    config = config_from(header["config"])
+    if config.depth > len(tensors):
+        raise ValueError(f"there must be tensors for {config.depth} layers; got {len(tensors)} in all.")
+    with torch.device("meta"):
+        network = Network(config, header["n_features"], len(header["class_names"]))
+    network.load_state_dict({name: tensor.clone() for name, tensor in tensors.items()}, assign=True)
+    return network.requires_grad_().eval()

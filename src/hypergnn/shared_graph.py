@@ -134,6 +134,18 @@ class SharedGraph(Structure):
         values = left.index_select(0, self.vertex).unsqueeze(-1)
         return values, None if right is None else right.index_select(0, self.vertex).unsqueeze(-1)
 
+    def neighbours(self, vertex: int) -> Tensor:
+        """The vertices linked to one, itself included, in ascending order, int64.
+
+        Example:
+            >>> H = Hypergraph.from_hyperedges([[0, 1], [2, 3]], n_vertices=4)
+            >>> SharedGraph.from_hypergraph(H).neighbours(1).tolist()
+            [0, 1]
+        """
+        alone = self.degree.new_zeros(self.n_vertices, 1)
+        alone[vertex] = 1
+        return self.neighbour_sum(alone).flatten().nonzero().flatten()  # A is symmetric: a column is a row
+
     def around(self, vertices: Tensor) -> SharedGraph:
         """The same vertices and degrees, and of ``C`` only the rows that some vertices need.
 

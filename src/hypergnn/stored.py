@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -79,6 +80,20 @@ class StoredStructure(Structure):
             raise ValueError(f"{path} is damaged, or no file of hypergnn's: {what}") from error
         return structure
 
+    def equals(self, other: object) -> bool:
+        """Whether both have the same sizes, incidences, weights, centroids and names.
+
+        Example:
+            >>> from hypergnn import Hypergraph
+            >>> H = Hypergraph.from_hyperedges([[0, 1]], n_vertices=2)
+            >>> H.equals(Hypergraph.from_scipy(H.to_scipy()))
+            True
+        """
+        if not isinstance(other, type(self)):
+            return False
+        mine, yours = ([_on_cpu(getattr(one, field.name)) for field in fields(one)] for one in (self, other))
+        return all((a is None) == (b is None) and np.array_equal(a, b) for a, b in zip(mine, yours, strict=True))
+
     @classmethod
     def _derive(cls, parts: Mapping[str, Any]) -> dict[str, Any]:
         """What fields are, as far as offsets and the like tell, unless a file says otherwise."""
@@ -113,6 +128,10 @@ class StoredStructure(Structure):
             same = torch.allclose if name.endswith("degree") else torch.equal
             if (told is None) != (built is None) or (built is not None and not same(told, built)):
                 raise ValueError(f"its {name} does not fit its incidences.")
+
+
+def _on_cpu(value: Any) -> Any:
+    return value.cpu().numpy() if isinstance(value, Tensor) else value
 
 
 def _is_same(tensor: Tensor, other: Any) -> bool:

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from hypergnn import __version__
-from hypergnn.cli import data, predict, report, reproduce, train
+from hypergnn.cli import data, explain, predict, report, reproduce, train
 
 _INTERRUPTED = 130
 
@@ -37,7 +37,7 @@ def main(argv: Sequence[str] | None = None, *, program: str = "hypergnn") -> int
     parser = argparse.ArgumentParser(prog="hypergnn", description="Hypergraph convolution and hypergraph attention.")
     parser.add_argument("--version", action="version", version=f"hypergnn {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for command in (reproduce, report, train, predict, data):
+    for command in (reproduce, report, train, predict, explain, data):
         command.register(commands)
     given = sys.argv[1:] if argv is None else list(argv)
     arguments = parser.parse_args(given)

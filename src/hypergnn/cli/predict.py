@@ -45,8 +45,8 @@ def _predict(arguments: argparse.Namespace) -> int:
     from hypergnn.saving import load
     from hypergnn.training import predict
 
-    model = load(_model_file(Path(arguments.model)))
-    data = _data(arguments, model)
+    model = load(model_file(Path(arguments.model)))
+    data = data_of(arguments, model)
     probability = predict(model, data, device=check_device(arguments.device))
     columns = _columns(data, model.class_names, probability, arguments.all_classes)
     if arguments.out is None:
@@ -64,8 +64,9 @@ def _check_out(path: Path) -> None:
         raise ValueError(f"--out must be a file in a folder that exists; got {path}.")
 
 
-def _model_file(path: Path) -> Path:
-    from hypergnn.training.fit import MODEL_FILE
+def model_file(path: Path) -> Path:
+    """The model file that RUN means, a run folder or the file itself, or raise."""
+    from hypergnn.training.session import MODEL_FILE
 
     if not path.is_dir():
         if not path.exists():
@@ -76,7 +77,7 @@ def _model_file(path: Path) -> Path:
     return path / MODEL_FILE
 
 
-def _data(arguments: argparse.Namespace, model: SavedModel) -> Dataset:
+def data_of(arguments: argparse.Namespace, model: SavedModel) -> Dataset:
     """The data given, or else the dataset that the model was trained on, if it has a name of ours."""
     from hypergnn.datasets import available
 

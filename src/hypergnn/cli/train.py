@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hypergnn.cli.arguments import add_data, check_device, load_data
-from hypergnn.cli.progress import accuracy, shown
 from hypergnn.cli.signals import stoppable
+from hypergnn.progress import accuracy, shown
 
 if TYPE_CHECKING:
     from hypergnn.cli.arguments import Commands

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from hypergnn.checks import as_ids, check_choice
+from hypergnn.display import html_table, listed
 from hypergnn.tabular import as_matrix
 
 if TYPE_CHECKING:
@@ -56,6 +57,8 @@ class Dataset:
     """Where the data came from."""
     feature_names: tuple[str, ...] | None = None
     """What each feature is called, if that is known."""
+    construction: str | None = None
+    """How the hypergraph was made, if that is known."""
 
     def __post_init__(self) -> None:
         """Bring features and ids to the form that is promised, and refuse parts that do not fit together."""
@@ -199,6 +202,23 @@ class Dataset:
             f"Dataset({self.name!r}: {self.hypergraph.n_vertices} vertices, {self.hypergraph.n_hyperedges} hyperedges, "
             f"{self.n_features} features, {self.n_classes} classes, split {split})"
         )
+
+    def _repr_html_(self) -> str:
+        numbers = self.statistics()
+        sizes, split = numbers["hyperedge_sizes"], numbers["split"]
+        rows = [
+            ["vertices", numbers["vertices"]],
+            ["hyperedges", numbers["hyperedges"]],
+            ["vertices of a hyperedge", f"{sizes['min']} to {sizes['max']}, median {sizes['median']:g}"],
+            ["incidences", numbers["incidences"]],
+            *([] if numbers["links"] is None else [["links", numbers["links"]]]),
+            ["features", numbers["features"]],
+            ["classes", listed(f"{name} ({count})" for name, count in numbers["classes"].items())],
+            ["train, validate, test", f"{split['train']}, {split['val']}, {split['test']}"],
+            *([] if self.construction is None else [["made from", self.construction]]),
+            ["source", self.source],
+        ]
+        return html_table(f"Dataset {self.name}", [], rows)
 
 
 def _as_features(x: Any) -> Any:

@@ -86,6 +86,7 @@ def _citations(name: str, articles: Articles, source: str) -> Dataset:
         val=articles.val,
         test=articles.test,
         source=source,
+        construction="neighbourhoods of the citations",
     )
 
 
@@ -105,6 +106,7 @@ def _newsgroups(item: tuple[str, bytes], *, seed: int, source: str) -> Dataset:
         val=val,
         test=test,
         source=source,
+        construction="words of the postings",
     )
 
 
@@ -126,4 +128,5 @@ def _digits(seed: int) -> Dataset:
         val=val,
         test=test,
         source="scikit-learn",
+        construction=f"{_DIGITS_NEIGHBOURS} nearest neighbours of the images",
     )

@@ -104,6 +104,7 @@ def from_tables(
         **dict(zip(_PARTS, parts, strict=True)),
         source=", ".join(files) or "tables in memory",
         feature_names=feature_names,
+        construction="table of incidences",
     )
 
 

@@ -10,6 +10,7 @@ from hypergnn.functional.attention import attention_incidence, hyperedge_feature
 from hypergnn.functional.convolution import hyperedge_degree, hypergraph_conv, vertex_degree
 from hypergnn.functional.pairwise import attention_links, graph_attention, graph_conv, mean_attention, mean_conv
 from hypergnn.functional.projection import project
+from hypergnn.functional.reading import hypergraph_read
 
 __all__ = [
     "attention_incidence",
@@ -20,6 +21,7 @@ __all__ = [
     "hyperedge_features",
     "hypergraph_attention",
     "hypergraph_conv",
+    "hypergraph_read",
     "mean_attention",
     "mean_conv",
     "project",

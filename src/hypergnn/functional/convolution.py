@@ -103,14 +103,14 @@ def apply_transition(
     """``T X`` for features ``(..., N, F)``, or ``(..., N, heads, F)`` with an attended incidence."""
     if incidence is None and weight is None:
         key = ("scalings", normalization, x.dtype)
-        left, middle, right = H.derived(key, lambda: _scalings(H, normalization, x.dtype))
+        left, middle, right = H.derived(key, lambda: scalings(H, normalization, x.dtype))
     else:
-        left, middle, right = _scalings(H, normalization, x.dtype, weight, incidence)
+        left, middle, right = scalings(H, normalization, x.dtype, weight, incidence)
     values = incidence if dropped is None else dropped
     return transition(x, H.hyperedges, values, left=left, middle=middle, right=right)
 
 
-def _scalings(
+def scalings(
     H: Hypergraph,
     normalization: Normalization,
     dtype: torch.dtype,

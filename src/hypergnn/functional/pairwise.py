@@ -47,15 +47,20 @@ def graph_conv(
     return out if projection is None else project(out, projection)
 
 
+def link_scalings(graph: Graph | SharedGraph, normalization: Normalization) -> tuple[Tensor | None, Tensor | None]:
+    """What stands left and right of ``A + I`` in ``T``, one factor per vertex, ``(N,)`` float64; ``None`` for ones."""
+    if normalization == "none":
+        return None, None
+    if normalization == "row":
+        return graph.degree.reciprocal(), None  # D̃^-1, at least 1
+    root = graph.degree.rsqrt()  # D̃^-1/2
+    return root, root
+
+
 def _factors(graph: Graph | SharedGraph, normalization: Normalization, dtype: torch.dtype) -> tuple[Tensor | None, ...]:
     """What makes ``T`` of ``A + I`` in the sum over neighbours."""
-    if normalization == "none":
-        return ()
-    if normalization == "row":
-        factors = graph.factors(graph.degree.reciprocal())  # D̃^-1, at least 1
-    else:
-        root = graph.degree.rsqrt()  # D̃^-1/2
-        factors = graph.factors(root, root)
+    left, right = link_scalings(graph, normalization)
+    factors = () if left is None else graph.factors(left, right)
     return tuple(None if one is None else one.to(dtype) for one in factors)
 
 

@@ -7,7 +7,8 @@ where numba cannot be had, ``auto`` (the default) for numba where it is there.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from types import ModuleType
@@ -88,6 +89,17 @@ class _Compiled:
 
 
 compiled = _Compiled()
+
+
+@contextmanager
+def using(backend: str) -> Iterator[None]:
+    """Compute with this backend in the block, in all threads."""
+    global wanted
+    before, wanted = wanted, backend
+    try:
+        yield
+    finally:
+        wanted = before
 
 
 @cache

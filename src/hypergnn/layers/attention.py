@@ -163,6 +163,29 @@ class HypergraphAttention(AttentionLayer):
         out = self._finish(out.flatten(-2), x, add_bias)
         return (out, incidence) if return_attention else out
 
+    def read(
+        self, x: Features, H: Hypergraph, x_new: Features, readers: Hypergraph, *, add_bias: bool = True
+    ) -> Tensor:
+        """What new rows get that read the hyperedges of ``H``: see :func:`~hypergnn.functional.hypergraph_read`."""
+        if self.softmax_over != "hyperedges" or self.hyperedge_projection is not None:
+            raise ValueError(
+                "new rows need softmax_over='hyperedges' and no hyperedge_features: else each depends on the others, "
+                "or on features that hyperedges have."
+            )
+        self._check(x, H.n_vertices, H.device)
+        self._check(x_new, readers.n_vertices, readers.device)
+        projected, new = self._project(x), self._project(x_new)  # (..., N or rows, heads, F')
+        of_hyperedges = self._by_head(functional.hyperedge_features(projected.flatten(-2), H))  # (..., M, heads, F')
+        vectors, slope = (self.a_vertex, self.a_hyperedge), self.negative_slope
+        incidence, reading = (
+            functional.attention_incidence(rows, of_hyperedges, one, *vectors, negative_slope=slope)
+            for rows, one in ((projected, H), (new, readers))
+        )
+        out = functional.hypergraph_read(
+            projected, H, readers, normalization=self.normalization, incidence=incidence, reading=reading
+        )
+        return self._finish(out.flatten(-2), x_new, add_bias)
+
     def _project_hyperedges(self, projected: Tensor, x_hyperedge: Tensor | None, H: Hypergraph) -> Tensor | None:
         """Given hyperedge features in the space of the projected vertices, ``(..., M, heads, F')``."""
         projection = self.projection if self.hyperedge_projection is None else self.hyperedge_projection
@@ -295,8 +318,10 @@ class MeanAttention(AttentionLayer):
         vectors = (self.a_target, self.a_source, self.a_vertex, self.a_hyperedge)
         self._reset_score_vectors(*vectors, generator=generator)
 
-    def forward(self, x: Features, graph: Graph, H: Hypergraph, *, add_bias: bool = True) -> Tensor:
-        """Attend over ``graph`` and ``H`` at once."""
+    def forward(
+        self, x: Features, graph: Graph, H: Hypergraph, return_attention: bool = False, *, add_bias: bool = True
+    ) -> Tensor | tuple[Tensor, Tensor, Tensor]:
+        """Attend over ``graph`` and ``H`` at once; optionally return both attentions, the graph's first."""
         check_graph(graph)
         self._check(x, graph.n_vertices, graph.device)
         projected = self._project(x)  # (..., N, heads, F')
@@ -314,7 +339,8 @@ class MeanAttention(AttentionLayer):
             normalization=self.normalization,
             dropped=self._drop(incidence),
         )
-        return self._finish(out.flatten(-2), x, add_bias)
+        out = self._finish(out.flatten(-2), x, add_bias)
+        return (out, attention, incidence) if return_attention else out
 
     def extra_repr(self) -> str:
         """Sizes and options, as ``print(layer)`` shows them."""

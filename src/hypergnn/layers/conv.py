@@ -93,6 +93,17 @@ class HypergraphConv(Layer):
             )
         return self._finish(out, x, add_bias)
 
+    def read(
+        self, x: Features, H: Hypergraph, x_new: Features, readers: Hypergraph, *, add_bias: bool = True
+    ) -> Tensor:
+        """What new rows get that read the hyperedges of ``H``: see :func:`~hypergnn.functional.hypergraph_read`."""
+        self._check(x, H.n_vertices, H.device)
+        self._check(x_new, readers.n_vertices, readers.device)
+        projected = project(x, self.projection)  # X P  (..., N, heads * F')
+        weight = self.hyperedge_weight(x, H)
+        out = functional.hypergraph_read(projected, H, readers, normalization=self.normalization, weight=weight)
+        return self._finish(out, x_new, add_bias)
+
     def extra_repr(self) -> str:
         """Sizes and options, as ``print(layer)`` shows them."""
         learns = self.weight_score is not None

@@ -21,8 +21,8 @@ from hypergnn.report.explorer import network, structure
 from hypergnn.report.insight import Insight, look
 from hypergnn.saving import load as load_model
 from hypergnn.training.description import describe
-from hypergnn.training.fit import MODEL_FILE
 from hypergnn.training.ledger import read
+from hypergnn.training.session import MODEL_FILE
 
 
 @dataclass(frozen=True)

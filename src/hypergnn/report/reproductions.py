@@ -15,8 +15,8 @@ from hypergnn.report.page import Chart, Fact, Finding, Page
 from hypergnn.report.runs import curves_of, environment
 from hypergnn.report.tables import LEVEL, claim, distributions, test_of, view
 from hypergnn.report.words import counted, network_name, p_value, signed, span
-from hypergnn.training.fit import MODEL_FILE
 from hypergnn.training.ledger import read
+from hypergnn.training.session import MODEL_FILE
 
 _ALL = {**TABLES, STAND_IN.name: STAND_IN}
 _USUAL = ("baselines", "newsgroup", "sota", "digits")

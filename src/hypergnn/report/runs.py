@@ -13,8 +13,8 @@ from hypergnn.report import charts
 from hypergnn.report.networks import Trained
 from hypergnn.report.page import Chart, Fact, Page
 from hypergnn.report.words import network_name
-from hypergnn.training.fit import MODEL_FILE
 from hypergnn.training.ledger import Run, read
+from hypergnn.training.session import MODEL_FILE
 
 _LINES = 5
 """Trials whose curves are drawn; more hide each other."""

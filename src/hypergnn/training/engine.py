@@ -27,7 +27,10 @@ Parameters = dict[str, Parameter]
 
 @dataclass(frozen=True)
 class Task:
-    """What is learned: a dataset as tensors on one device."""
+    """What is learned: a dataset as tensors on one device.
+
+    Without vertices to validate on, a trial takes all its epochs and is judged by the parameters of the last.
+    """
 
     x: Features
     structures: dict[str, Structures]
@@ -68,11 +71,11 @@ class Trial:
     epochs: int
     best_epoch: int
     accuracy: dict[str, float]
-    """In percent, for ``train``, ``val`` and ``test``."""
+    """In percent, for ``train``, ``val`` and ``test``; not a number where there is no such vertex."""
     loss: dict[str, float]
     seconds: float
     curves: dict[str, list[float]]
-    """``train_loss`` and ``val_loss`` of each epoch."""
+    """``train_loss`` and ``val_loss`` of each epoch; the latter is empty if there is nothing to validate on."""
     parameters: dict[str, Tensor]
     scores: Tensor
     """Scores of the classes for every vertex, ``(N, n_classes)``."""
@@ -84,7 +87,7 @@ class _State:
 
     seeds: list[int]
     parameters: Parameters
-    best: dict[str, Tensor]
+    best: Mapping[str, Tensor]
     optimizer: Adam
     best_loss: Tensor  # (trials,)
     best_epoch: Tensor  # (trials,)
@@ -106,17 +109,22 @@ def train(
     network, judge = (Network(config, task.n_features, task.n_classes).to(task.y.device) for _ in range(2))
     judge.eval()  # one network for each mode: to change the mode of one takes longer than some layers
     propagated = network.propagate(task.x, **task.structures)
-    nearby = None if KINDS[config.model].has_attention else task.around(task.val)
+    validates = task.val.numel() > 0
+    nearby = None if KINDS[config.model].has_attention or not validates else task.around(task.val)
     state = _start(network, config, seeds)
     _use(judge, state.parameters)
     for epoch in range(config.max_epochs):
         start = time.perf_counter()
         train_loss = _step(network, task, state, epoch, propagated)
-        val_loss = cross_entropy(_scores(judge, task, propagated, nearby), task.y, task.val)
-        _keep_best(state, val_loss, epoch)
-        for curve, ours, theirs in zip(state.curves, train_loss.tolist(), val_loss.tolist(), strict=True):
-            curve["train_loss"].append(ours)
-            curve["val_loss"].append(theirs)
+        for curve, loss in zip(state.curves, train_loss.tolist(), strict=True):
+            curve["train_loss"].append(loss)
+        if validates:
+            val_loss = cross_entropy(_scores(judge, task, propagated, nearby), task.y, task.val)
+            _keep_best(state, val_loss, epoch)
+            for curve, loss in zip(state.curves, val_loss.tolist(), strict=True):
+                curve["val_loss"].append(loss)
+        else:
+            state.best, state.best_epoch = state.parameters, torch.full_like(state.best_epoch, epoch)
         share = (time.perf_counter() - start) / len(state.seeds)
         state.seconds = [seconds + share for seconds in state.seconds]
         over = epoch - state.best_epoch >= config.patience
@@ -194,7 +202,9 @@ def _keep_best(state: _State, val_loss: Tensor, epoch: int) -> None:
 
 def _finish(network: Network, task: Task, state: _State, over: Tensor, epochs: int) -> Iterator[Trial]:
     for place in over.nonzero().flatten().tolist():
-        parameters: Parameters = {name: Parameter(best[place : place + 1]) for name, best in state.best.items()}
+        parameters: Parameters = {
+            name: Parameter(best.detach()[place : place + 1]) for name, best in state.best.items()
+        }
         _use(network, parameters)
         scores = _scores(network, task)
         rows = {"train": task.train, "val": task.val, "test": task.test}
@@ -219,7 +229,7 @@ def _select(state: _State, chosen: Tensor) -> _State:
     return _State(
         seeds=[state.seeds[place] for place in places],
         parameters=parameters,
-        best={name: best[chosen] for name, best in state.best.items()},
+        best={name: best.detach()[chosen] for name, best in state.best.items()},
         optimizer=state.optimizer.select(parameters, chosen),
         best_loss=state.best_loss[chosen],
         best_epoch=state.best_epoch[chosen],

@@ -5,70 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
-from math import isfinite
-from statistics import mean, stdev
-from typing import Any
 
 import torch
 
 from hypergnn.checks import check_size
 from hypergnn.datasets import Dataset
-from hypergnn.models import KINDS, Config, Network, paper_config
-from hypergnn.saving import save
+from hypergnn.models import KINDS, Config, paper_config
+from hypergnn.progress import shown
 from hypergnn.training.description import describe
 from hypergnn.training.engine import Task, Trial
 from hypergnn.training.ledger import Ledger
+from hypergnn.training.session import Outcome, Progress, Session
 from hypergnn.training.workers import train_all
 
-MODEL_FILE = "model.safetensors"
 LARGEST_BATCH = 4
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far a run is: what ``on_progress`` gets after each epoch and each finished trial."""
-
-    done: int
-    """Trials finished, those of earlier sessions included."""
-    total: int
-    running: int
-    """Trials in training at the moment."""
-    epochs: int
-    """Epochs trained in this session, summed over trials."""
-    test_accuracy: tuple[float, ...]
-    """Of the finished trials, in percent."""
-    trial_epochs: tuple[int, ...]
-    """Of the finished trials, those of earlier sessions included."""
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """The records of all finished trials of a run, in the order of their seeds.
-
-    Example:
-        >>> run = Outcome([{"seed": 0, "test_accuracy": 80.0}, {"seed": 1, "test_accuracy": 82.0}], interrupted=False)
-        >>> run
-        Outcome(2 trials, test accuracy 81.00 ± 1.41 %)
-    """
-
-    records: list[dict[str, Any]]
-    interrupted: bool
-    """Whether the run was stopped before all trials had ended."""
-
-    def test_accuracy(self) -> tuple[float, float]:
-        """Mean and standard deviation over the trials, in percent."""
-        values = [record["test_accuracy"] for record in self.records]
-        return mean(values), stdev(values) if len(values) > 1 else 0.0
-
-    def __repr__(self) -> str:
-        """The outcome at a glance."""
-        if not self.records:
-            return "Outcome(no trial)"
-        centre, spread = self.test_accuracy()
-        if len(self.records) == 1:
-            return f"Outcome(1 trial, test accuracy {centre:.2f} %)"
-        return f"Outcome({len(self.records)} trials, test accuracy {centre:.2f} ± {spread:.2f} %)"
 
 
 def fit(
@@ -82,6 +32,7 @@ def fit(
     device: str | torch.device = "cpu",
     curves: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
+    progress: bool = False,
 ) -> Outcome:
     """Train a network ``trials`` times, with the seeds 0, 1, 2, …, and judge each on the test vertices.
 
@@ -97,6 +48,7 @@ def fit(
         device: Where to train.
         curves: Keep the losses of each epoch in the run folder.
         on_progress: Called after each epoch and each finished trial, from this thread.
+        progress: Show how far it is: one line that changes, in a notebook and on a terminal.
 
     Example:
         >>> import hypergnn as hg
@@ -117,7 +69,10 @@ def fit(
         ledger = None
         if out is not None:
             ledger = stack.enter_context(Ledger.open(out, describe(data, config)))
-        session = _Session(data, config, ledger, trials, curves, on_progress)
+        listeners = [] if on_progress is None else [on_progress]
+        if progress and (shows := stack.enter_context(shown(quiet=False))) is not None:
+            listeners.append(shows)
+        session = Session(data, config, ledger, trials, curves, listeners)
         missing = [seed for seed in range(trials) if seed not in session.records]
         chosen = min(_fitting_batch(task, config, jobs), -(-len(missing) // jobs) or 1)
         size = check_size("batch", chosen if batch is None else batch, minimum=1)
@@ -128,72 +83,7 @@ def fit(
     return Outcome(records, interrupted)
 
 
-class _Session:
-    """What is finished, and who is told of it."""
-
-    def __init__(
-        self,
-        data: Dataset,
-        config: Config,
-        ledger: Ledger | None,
-        total: int,
-        curves: bool,
-        on_progress: Callable[[Progress], None] | None,
-    ) -> None:
-        self.data, self.config, self.ledger, self.total = data, config, ledger, total
-        self.keeps_curves, self.on_progress = curves, on_progress
-        self.records = {record["seed"]: dict(record) for record in (ledger.records if ledger else ())}
-        self.epochs = 0
-        self.running = 0
-
-    def finish(self, trial: Trial) -> None:
-        """Keep a trial. The model goes to disk before the record: a record says that all of its trial is there."""
-        record = as_record(trial)
-        lowest = min((one["val_loss"] for one in self.records.values()), default=float("inf"))
-        if self.ledger is not None:
-            if record["val_loss"] < lowest:
-                self._save_model(trial)
-            self.ledger.append(record, curves=_finite_curves(trial) if self.keeps_curves else None)
-        self.records[trial.seed] = record
-        self.tell()
-
-    def tell(self) -> None:
-        if self.on_progress is not None:
-            done = [self.records[seed] for seed in sorted(self.records) if seed < self.total]
-            accuracy, epochs = (tuple(record[what] for record in done) for what in ("test_accuracy", "epochs"))
-            self.on_progress(Progress(len(done), self.total, self.running, self.epochs, accuracy, epochs))
-
-    def _save_model(self, trial: Trial) -> None:
-        if self.ledger is None:
-            return
-        network = Network(self.config, self.data.n_features, self.data.n_classes)
-        network.load_state_dict(trial.parameters)
-        about = {
-            "data": self.data.name,
-            "feature_names": self.data.feature_names,
-            "seed": trial.seed,
-            "val_loss": trial.loss["val"],
-        }
-        save(network, self.ledger.folder / MODEL_FILE, class_names=self.data.class_names, about=about)
-
-
-def _finite_curves(trial: Trial) -> dict[str, list[float | None]]:
-    """The curves with ``None`` where a loss has grown beyond all numbers, which JSON cannot hold."""
-    return {name: [loss if isfinite(loss) else None for loss in curve] for name, curve in trial.curves.items()}
-
-
-def as_record(trial: Trial) -> dict[str, Any]:
-    """A trial as one line of the ledger."""
-    judged = {
-        f"{part}_{what}": values[part]
-        for what, values in (("accuracy", trial.accuracy), ("loss", trial.loss))
-        for part in ("train", "val", "test")
-    }
-    times = {"epochs": trial.epochs, "best_epoch": trial.best_epoch, "seconds": round(trial.seconds, 3)}
-    return {"seed": trial.seed, **times, **judged}
-
-
-def _train_all(task: Task, config: Config, batches: Sequence[Sequence[int]], jobs: int, session: _Session) -> bool:
+def _train_all(task: Task, config: Config, batches: Sequence[Sequence[int]], jobs: int, session: Session) -> bool:
     """Train all batches; whether an interrupt from the keyboard ended that early."""
     try:
         with closing(train_all(task, config, batches, jobs)) as messages:

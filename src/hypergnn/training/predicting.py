@@ -40,14 +40,14 @@ def predict(model: SavedModel, data: Dataset, *, device: str | torch.device = "c
     for name in KINDS[config.model].structures:
         if getattr(data, name) is None:
             raise ValueError(f"the model {config.model!r} needs a {name}, and {data.name} has none.")
-    task = Task.of(_in_order(data, model), config, device)
+    task = Task.of(in_order(data, model), config, device)
     with torch.no_grad():
         scores = model.network.to(device).eval()(task.x, **task.structures)  # (N, n_classes)
     probability: npt.NDArray[np.float32] = scores.softmax(-1).cpu().numpy()
     return probability
 
 
-def _in_order(data: Dataset, model: SavedModel) -> Dataset:
+def in_order(data: Dataset, model: SavedModel) -> Dataset:
     """The dataset with its features in the order that the network was trained with, or raise if they are others."""
     trained: Sequence[str] | None = model.about.get("feature_names")
     if trained is None or data.feature_names is None:

@@ -1,0 +1,75 @@
+"""``hypergnn explain``: why a vertex got its class."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hypergnn.cli.arguments import add_data
+from hypergnn.cli.predict import data_of, model_file
+
+if TYPE_CHECKING:
+    from hypergnn.cli.arguments import Commands
+    from hypergnn.datasets import Dataset
+    from hypergnn.explaining import Explanation
+
+
+def register(commands: Commands) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "explain",
+        help="Tell why a trained network gives a vertex its class.",
+        description="Print what each hyperedge and link of a vertex adds to the score of its class, by attention.",
+        usage="hypergnn explain RUN VERTEX [DATASET | --incidences FILE ...] [options]",
+    )
+    parser.add_argument("model", metavar="RUN", help="run folder of `hypergnn train`, or a model file")
+    parser.add_argument("vertex", metavar="VERTEX", help="name of a vertex, or its number")
+    add_data(parser, labels=False)
+    parser.add_argument("--class", dest="target", metavar="NAME", help="class to explain (default: the one predicted)")
+    parser.add_argument("--plot", metavar="FILE", help="also draw it, to a .png, .svg or .pdf file")
+    parser.add_argument("--json", action="store_true", help="print JSON for scripts")
+    parser.add_argument("--quiet", action="store_true", help="no progress bar while a dataset is fetched")
+    parser.set_defaults(run=_explain)
+
+
+def _explain(arguments: argparse.Namespace) -> int:
+    from hypergnn.checks import check_choice
+
+    if arguments.plot is not None:
+        check_choice("the ending of --plot", Path(arguments.plot).suffix, (".png", ".svg", ".pdf"))
+    from hypergnn.explaining import explain
+    from hypergnn.saving import load
+
+    model = load(model_file(Path(arguments.model)))
+    data = data_of(arguments, model)
+    found = explain(model, data, _vertex(arguments.vertex, data), target=arguments.target)
+    if arguments.plot is not None:
+        from hypergnn.files import replacing
+
+        with replacing(arguments.plot) as file:
+            found.plot().savefig(file, format=Path(arguments.plot).suffix[1:])
+    print(json.dumps(_as_json(found), indent=2, default=str) if arguments.json else found)
+    return 0
+
+
+def _vertex(typed: str, data: Dataset) -> Any:
+    """The name or number that was typed: names that are no text are compared as text."""
+    names = data.hypergraph.vertex_names
+    for name in () if names is None else names.tolist():
+        if str(name) == typed:
+            return name
+    return int(typed) if typed.isdecimal() else typed
+
+
+def _as_json(found: Explanation) -> dict[str, Any]:
+    return {
+        "vertex": found.vertex_name,
+        "class": found.target_name,
+        "logit": found.logit,
+        "score": found.score,
+        "probability": found.probability,
+        "parts": found.records(),
+        "attention": [one._asdict() for one in found.attention],
+    }

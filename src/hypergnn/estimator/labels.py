@@ -1,0 +1,73 @@
+"""Labels of which some are missing: as scikit-learn's semi-supervised estimators take them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import assert_all_finite
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from hypergnn.tabular import as_column, encode
+
+Ids = npt.NDArray[np.int64]
+
+
+def encode_labels(y: Any, n_rows: int) -> tuple[npt.NDArray[Any], Ids]:
+    """The classes, sorted, and the class of each row, -1 where it has no label.
+
+    Numbers mark a missing label by -1 or NaN, strings by ``None`` or NaN. Where -1 and 1 are the only numbers, both are
+    classes: that is how two classes are often written, and of one class nothing could be learned.
+
+    Raises:
+        ValueError: If labels are not classes, no row has one, or there is not one entry per row.
+
+    Example:
+        >>> encode_labels(["b", None, "a"], 3)
+        (array(['a', 'b'], dtype=object), array([ 1, -1,  0]))
+    """
+    has_columns = hasattr(y, "dtype") or not hasattr(y, "__array__")
+    y = y if has_columns else np.asarray(y)
+    column = as_column(y if np.ndim(y) < 2 else column_or_1d(y, warn=True), name="y")
+    if len(column) != n_rows:
+        raise ValueError(f"y must have one entry per row of X, {n_rows}; got {len(column)}. Mark missing labels by -1.")
+    codes, values, is_numeric = encode(column)
+    if is_numeric and values.dtype.kind == "O":
+        values = np.array(values.tolist())
+    if is_numeric and set(values.tolist()) != {-1, 1}:
+        codes = np.where((codes >= 0) & (values[codes] == -1), -1, codes) if values.size else codes
+    present = np.unique(codes[codes >= 0])
+    if not present.size:
+        raise ValueError("y must label at least one row; every entry is -1, None or NaN.")
+    labels = values[present]
+    if labels.dtype.kind == "f":
+        assert_all_finite(labels, input_name="y")
+    try:
+        np.unique(labels)
+    except TypeError as error:
+        raise TypeError(f"y must hold labels of one kind, all strings or all numbers: {error}.") from error
+    check_classification_targets(labels)
+    if labels.dtype.kind == "f" and (codes < 0).any():  # whole numbers, which a NaN among them has made floats
+        labels = labels.astype(np.int64)
+    classes, place = np.unique(labels, return_inverse=True)
+    number = np.full(values.size + 1, -1)
+    number[present] = place
+    return classes, number[codes]
+
+
+def hold_out(y: Ids, labelled: Ids, fraction: float, rng: np.random.RandomState) -> tuple[Ids, Ids]:
+    """Labelled rows to train and to validate on: of each class a fraction, rounded down, is for the latter.
+
+    Example:
+        >>> train, val = hold_out(np.array([0, 0, 0, 0, 1]), np.arange(5), 0.5, np.random.RandomState(0))
+        >>> len(train), len(val)
+        (3, 2)
+    """
+    held = []
+    for one in np.unique(y[labelled]):
+        rows = labelled[y[labelled] == one]
+        held.append(rng.permutation(rows)[: int(fraction * rows.size)])
+    val = np.sort(np.concatenate(held))
+    return np.setdiff1d(labelled, val), val

@@ -1,0 +1,66 @@
+import pytest
+from matplotlib import pyplot
+from matplotlib.colors import to_rgb
+
+import hypergnn as hg
+from hypergnn.drawing import _BRIGHT
+
+H = hg.Hypergraph.from_hyperedges(
+    [[0, 1, 2], [2, 3], [3, 4, 0], [], [1]],
+    n_vertices=6,
+    vertex_names=["a", "b", "c", "$d", "e", "f"],
+    hyperedge_names=["one", "two", "three", "four", "five"],
+)
+
+
+def bright(figure):
+    """How many vertices, areas and lines are highlighted."""
+    colours = [
+        to_rgb(colour)
+        for collection in figure.axes[0].collections
+        for colour in (*collection.get_facecolor(), *collection.get_edgecolor())
+    ]
+    return colours.count(to_rgb(_BRIGHT))
+
+
+def test_the_figure_is_returned_and_not_shown():
+    figure = hg.draw(H)
+    assert not pyplot.get_fignums()
+    assert {text.get_text() for text in figure.axes[0].texts} == {"a", "b", "c", r"\$d", "e", "f"}
+    assert not hg.draw(H, labels=False).axes[0].texts
+    figure.canvas.draw()
+
+
+def test_a_vertex_is_highlighted_with_its_hyperedges():
+    assert bright(hg.draw(H)) == 0
+    alone = bright(hg.draw(H, vertex="a", hyperedges=[]))
+    assert alone == 1
+    assert bright(hg.draw(H, vertex=0)) == alone + 2
+    assert bright(hg.draw(H, hyperedges=["two"])) == bright(hg.draw(H, hyperedges=[1])) >= 1
+
+
+def test_it_is_drawn_where_one_wants():
+    figure, axes = pyplot.subplots()
+    assert hg.draw(H, ax=axes) is figure
+    assert axes.collections
+    pyplot.close(figure)
+
+
+@pytest.mark.parametrize("structure", [([], 0), ([], 3), ([[]], 1), ([[0]], 1)], ids=str)
+def test_hypergraphs_with_little_in_them(structure):
+    hg.draw(hg.Hypergraph.from_hyperedges(*structure)).canvas.draw()
+
+
+def test_mistakes_are_told():
+    large = hg.Hypergraph.from_hyperedges([[0, 1]], n_vertices=101)
+    with pytest.raises(ValueError, match=r"at most 100 vertices and hyperedges to be drawn; got 101 and 1.*limit=101"):
+        hg.draw(large)
+    assert hg.draw(large, limit=101, labels=False).axes
+    with pytest.raises(ValueError, match=r"vertex must be a number from 0 to 5, or one of the names, such as 'a'"):
+        hg.draw(H, vertex="z")
+    with pytest.raises(ValueError, match=r"hyperedges must be a number from 0 to 4"):
+        hg.draw(H, hyperedges=["six"])
+    with pytest.raises(TypeError, match=r"hyperedges must be a list of names or numbers; got the string 'one'"):
+        hg.draw(H, hyperedges="one")
+    with pytest.raises(TypeError, match=r"H must be a Hypergraph"):
+        hg.draw([[0, 1]])

@@ -1,0 +1,245 @@
+"""The estimators are scikit-learn's in every respect that it checks."""
+
+import time
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_wine
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import hypergnn as hg
+from hypergnn.estimator.labels import encode_labels
+
+QUICK = {"max_epochs": 50}
+
+
+@parametrize_with_checks(
+    [
+        hg.HypergraphClassifier(),
+        hg.HypergraphClassifier("hyper-attention", hidden=4, heads=2),
+        hg.HypergraphClassifier(construct="clusters"),
+        hg.HypergraphClassifier(construct="attributes"),
+        hg.HypergraphEmbedding(),
+        hg.HypergraphEmbedding(trained=True, **QUICK),
+    ]
+)
+@pytest.mark.filterwarnings("ignore:Estimator's parameters changed:FutureWarning")
+def test_scikit_learns_own_checks_pass(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def wine():
+    X, y = load_wine(return_X_y=True)
+    return X, y, np.where(np.arange(y.size) % 8 == 0, y, -1)
+
+
+def test_unlabelled_rows_are_classified_and_known_rows_keep_what_training_gave(wine):
+    X, y, few = wine
+    model = hg.HypergraphClassifier(random_state=0).fit(X, few)
+    assert (model.transduction_ == y)[few < 0].mean() > 0.9
+    assert_array_equal(model.predict(X), model.transduction_)
+    assert_array_equal(model.predict_proba(X[20:30]), model.label_distributions_[20:30])
+    assert model.classes_.tolist() == [0, 1, 2]
+    assert len(model.loss_curve_) == model.n_epochs_ == model.max_epochs
+    assert model.loss_curve_[-1] < model.loss_curve_[0] / 2
+    assert model.validation_curve_ == []
+
+
+def scaled_neighbours(X):
+    return hg.construct.from_knn(MinMaxScaler().fit_transform(X), 8)
+
+
+@pytest.mark.parametrize("construct", ["knn", "clusters", "attributes", scaled_neighbours])
+@pytest.mark.parametrize("model", ["hyper-conv", "hyper-attention"])
+def test_new_rows_are_classified_each_by_itself(wine, construct, model):
+    X, y, _ = wine
+    one = hg.HypergraphClassifier(model, construct=construct, random_state=0).fit(X[::2], y[::2])
+    new = X[1::2]
+    assert one.score(new, y[1::2]) > (0.85 if model == "hyper-conv" else 0.75)
+    together = one.predict_proba(new)
+    assert_allclose(
+        np.vstack([one.predict_proba(new[place : place + 1]) for place in range(5)]), together[:5], atol=1e-6
+    )
+    assert_allclose(one.predict_proba(np.vstack([new[:5], X[:1]]))[:5], together[:5], atol=1e-6)
+    assert_allclose(together.sum(1), 1)
+
+
+def test_strings_and_numbers_may_miss_labels(wine):
+    X, _, few = wine
+    names = np.array(["a", "b", "c", None], dtype=object)[few]
+    numbers = np.where(few < 0, np.nan, few)
+    expected = hg.HypergraphClassifier(random_state=0).fit(X, few).transduction_
+    of_names = hg.HypergraphClassifier(random_state=0).fit(X, names)
+    assert of_names.classes_.tolist() == ["a", "b", "c"]
+    assert_array_equal(of_names.predict(X), np.array(["a", "b", "c"])[expected])
+    for y in (
+        pd.Series(names, dtype="string"),
+        pd.Series(names).fillna(np.nan),
+        pl.Series(names.tolist()),
+        names.tolist(),
+    ):
+        assert_array_equal(hg.HypergraphClassifier(random_state=0).fit(X, y).predict(X), of_names.transduction_)
+    for y in (numbers, pd.Series(few).mask(few < 0).astype("Int64"), few.tolist()):
+        assert_array_equal(hg.HypergraphClassifier(random_state=0).fit(X, y).transduction_, expected)
+
+
+def test_minus_one_and_one_alone_are_two_classes():
+    classes, codes = encode_labels([-1, 1, 1], 3)
+    assert (classes.tolist(), codes.tolist()) == ([-1, 1], [0, 1, 1])
+    classes, codes = encode_labels([-1, 1, 2], 3)
+    assert (classes.tolist(), codes.tolist()) == ([1, 2], [-1, 0, 1])
+
+
+@pytest.mark.parametrize(
+    ("y", "error", "message"),
+    [
+        ([-1] * 178, ValueError, "y must label at least one row"),
+        ([None] * 178, ValueError, "y must label at least one row"),
+        ([0, 1], ValueError, "y must have one entry per row of X, 178; got 2"),
+        ([0, "a"] * 89, TypeError, "labels of one kind|all strings or all numbers"),
+        (None, ValueError, "requires y to be passed"),
+        (np.linspace(0, 1, 178), ValueError, "Unknown label type: continuous"),
+    ],
+)
+def test_labels_that_cannot_be_are_refused(wine, y, error, message):
+    with pytest.raises(error, match=message):
+        hg.HypergraphClassifier().fit(wine[0], y)
+
+
+def test_a_given_hypergraph_is_what_is_learned_on(wine):
+    _, y, few = wine
+    H = hg.Hypergraph.from_hyperedges([np.flatnonzero(y == one) for one in range(3)], n_vertices=y.size)
+    X = np.ones((y.size, 1))  # tells nothing
+    X[:: y.size // 3] += 1
+    model = hg.HypergraphClassifier(random_state=0, scale=False).fit(np.eye(y.size), few, hypergraph=H)
+    assert model.hypergraph_ is H
+    assert_array_equal(model.transduction_, y)
+    equal_rows = hg.HypergraphClassifier(random_state=0).fit(X, few, hypergraph=H)
+    assert_array_equal(equal_rows.predict(X), equal_rows.transduction_)
+    with pytest.raises(ValueError, match="a vertex for each row of X, 10; got 178"):
+        hg.HypergraphClassifier().fit(X[:10], few[:10], hypergraph=H)
+    with pytest.raises(TypeError, match="hypergraph must be a Hypergraph"):
+        hg.HypergraphClassifier().fit(X, few, hypergraph=[[0, 1]])
+    with pytest.raises(ValueError, match="must not be given with construct='attributes'"):
+        hg.HypergraphClassifier(construct="attributes").fit(X, few, hypergraph=H)
+
+
+def test_equal_rows_are_predicted_alike(wine):
+    X, _, few = wine
+    model = hg.HypergraphClassifier(random_state=0, n_neighbors=2).fit(
+        np.vstack([X, X[:30]]), np.append(few, [-1] * 30)
+    )
+    assert_array_equal(model.label_distributions_[:30], model.label_distributions_[178:])
+
+
+def test_texts_are_classified_by_their_words():
+    fruit, tools = ["ripe apple pie", "apple and plum", "plum pie"], ["steel hammer", "hammer and nail", "steel nail"]
+    options = {"min_df": 1, "max_df": 1.0}
+    model = hg.HypergraphClassifier(construct="text", construct_options=options, random_state=0)
+    y = ["fruit", None, None, "tool", None, None]
+    assert model.fit(fruit + tools, y).transduction_.tolist() == ["fruit"] * 3 + ["tool"] * 3
+    assert model.predict(["a plum", "one nail", "ripe apple pie"]).tolist() == ["fruit", "tool", "fruit"]
+    assert model.predict_proba(["unheard of"]).shape == (1, 2)
+    assert "plum" in model.hypergraph_.hyperedge_names
+
+
+def test_sparse_rows_stay_sparse_and_give_what_their_dense_form_gives_unscaled(wine):
+    X, _, few = wine
+    X = MinMaxScaler().fit_transform(X)
+    results = []
+    for rows in (X, sparse.csr_array(X)):
+        model = hg.HypergraphClassifier(scale=False, dropout=0.0, random_state=0).fit(rows, few)
+        results.append(model.label_distributions_)
+    assert_allclose(*results, atol=1e-4)
+    assert sparse.issparse(model._features)
+
+
+def test_tables_keep_the_names_of_their_columns(wine):
+    X, _, few = wine
+    frame = pd.DataFrame(X, columns=[f"c{place}" for place in range(13)])
+    expected = hg.HypergraphClassifier(random_state=0).fit(X, few).transduction_
+    for table in (frame, pl.from_pandas(frame)):
+        model = hg.HypergraphClassifier(random_state=0).fit(table, few)
+        assert model.feature_names_in_.tolist() == frame.columns.tolist()
+        assert_array_equal(model.transduction_, expected)
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(frame.rename(columns={"c0": "other"}))
+
+
+def test_it_works_in_pipelines_searches_and_cross_validation(wine):
+    X, y, _ = wine
+    pipeline = make_pipeline(MinMaxScaler(), hg.HypergraphClassifier(max_epochs=30, random_state=0))
+    assert cross_val_score(pipeline, X, y, cv=3).mean() > 0.9
+    grid = {
+        "hypergraphclassifier__n_neighbors": [3, 8],
+        "hypergraphclassifier__construct_options": [{"metric": "cosine"}],
+    }
+    search = GridSearchCV(pipeline, grid, cv=2).fit(X, y)
+    assert search.best_params_["hypergraphclassifier__n_neighbors"] in (3, 8)
+    assert clone(search.best_estimator_).fit(X, y).score(X, y) > 0.9
+
+
+def test_the_same_seed_gives_the_same_and_another_another(wine):
+    X, _, few = wine
+    one, same, other = (hg.HypergraphClassifier(random_state=seed).fit(X, few) for seed in (3, 3, 4))
+    assert_array_equal(one.label_distributions_, same.label_distributions_)
+    assert (one.label_distributions_ != other.label_distributions_).any()
+
+
+def test_early_stopping_holds_labels_out(wine):
+    X, y, _ = wine
+    options = {"early_stopping": True, "max_epochs": 400, "n_epochs_no_change": 5, "learning_rate": 0.1}
+    model = hg.HypergraphClassifier(random_state=0, **options).fit(X, y)
+    assert len(model.validation_curve_) == model.n_epochs_ < 400
+    alone = hg.HypergraphClassifier(random_state=0, **{**options, "max_epochs": 7}).fit(X[::30], y[::30])
+    assert (alone.validation_curve_, alone.n_epochs_) == ([], 7)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"construct": "magic"}, "construct must be one of 'knn'"),
+        ({"model": "gcn"}, "model must be one of 'hyper-conv'"),
+        ({"n_neighbors": 0}, "n_neighbors must be at least 1"),
+        ({"construct": "clusters", "construct_options": {"n_clusters": 1}}, "n_clusters must be at least 2"),
+        ({"dropout": 1.0}, "dropout must be a number from 0"),
+        ({"construct": "attributes", "construct_options": {"columns": ["x99"]}}, "columns must name columns of X"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(wine, settings, message):
+    with pytest.raises(ValueError, match=message):
+        hg.HypergraphClassifier(**settings).fit(wine[0], wine[1])
+
+
+def test_embeddings_make_neighbours_alike_and_new_rows_too(wine):
+    X, y, few = wine
+    plain = hg.HypergraphEmbedding(steps=2).fit(X)
+    scaled = StandardScaler().fit_transform(X)
+    assert plain.embedding_.std(0).mean() < 0.8 * scaled.std(0).mean()
+    assert_array_equal(plain.transform(X[5:9]), plain.embedding_[5:9])
+    new = plain.transform(X * 1.0001)
+    assert np.corrcoef(new.ravel(), plain.embedding_.ravel())[0, 1] > 0.98
+    trained = hg.HypergraphEmbedding(trained=True, random_state=0).fit(X, few)
+    assert LogisticRegression().fit(trained.embedding_[few >= 0], y[few >= 0]).score(trained.transform(X), y) > 0.9
+    assert trained.get_feature_names_out()[0] == "hypergraphembedding0"
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        hg.HypergraphEmbedding(trained=True).fit(X)
+
+
+@pytest.mark.timing
+def test_a_hundred_rows_are_fitted_well_under_a_second(wine):
+    X, y, _ = wine
+    hg.HypergraphClassifier(random_state=0).fit(X[:100], y[:100])
+    start = time.process_time()
+    hg.HypergraphClassifier(random_state=0).fit(X[:100], y[:100])
+    assert time.process_time() - start < 0.7

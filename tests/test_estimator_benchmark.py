@@ -1,0 +1,68 @@
+"""The comparison of classifiers judges what it says, and its page is made of its results."""
+
+import copy
+import json
+
+import numpy as np
+import pytest
+
+from benchmarks import estimators
+
+
+@pytest.fixture(scope="module")
+def results():
+    return json.loads(estimators.RESULTS.read_text())
+
+
+def test_the_page_is_made_of_the_results(results):
+    assert estimators.PAGE.read_text() == estimators.page(results)
+
+
+def test_the_page_follows_the_results(results):
+    changed = copy.deepcopy(results)
+    for by_labels in changed["found"]["random forest"].values():
+        for cell in by_labels.values():
+            cell["accuracy"] = [100.0] * results["splits"]
+    text = estimators.page(changed)
+    assert "| random forest | **100.0 ± 0.0** |" in text
+    assert "Ours has place 2 of" in text
+    assert "it is the best in 0 of 9 columns" in text
+
+
+def test_all_contestants_were_measured_on_all(results):
+    names = {name for name, _, _ in estimators.contestants(np.eye(4))}
+    assert set(results["found"]) == names
+    for by_dataset in results["found"].values():
+        assert list(by_dataset) == list(estimators.DATASETS)
+        for by_labels in by_dataset.values():
+            assert list(by_labels) == [str(number) for number in estimators.LABELS]
+            assert all(len(cell["accuracy"]) == estimators.SPLITS for cell in by_labels.values())
+
+
+def test_labels_are_as_many_as_asked_for_and_always_the_same():
+    y = np.repeat([0, 1, 2], 30)
+    few = estimators.few_labels(y, 5, seed=7)
+    assert [int((few == one).sum()) for one in (-1, 0, 1, 2)] == [75, 5, 5, 5]
+    assert (few == y)[few >= 0].all()
+    assert (few == estimators.few_labels(y, 5, seed=7)).all()
+    assert (few != estimators.few_labels(y, 5, seed=8)).any()
+
+
+def test_only_hidden_rows_are_judged_and_their_labels_are_not_shown():
+    y, few = np.array([0, 0, 1, 1]), np.array([0, -1, 1, -1])
+    seen = []
+
+    class Spy:
+        transduction_ = np.array([1, 0, 0, 0])  # wrong where the label is known
+
+        def fit(self, X, y):
+            seen.append((len(X), y.tolist()))
+            return self
+
+        def predict(self, X):
+            return np.ones(len(X), dtype=int)
+
+    X = np.zeros((4, 2))
+    assert estimators.judge(estimators.OURS, X, y, few, lambda _: Spy(), 0)[0] == 50.0
+    assert estimators.judge("kNN classifier; standardised", X, y, few, lambda _: Spy(), 0)[0] == 50.0
+    assert seen == [(4, [0, -1, 1, -1]), (2, [0, 1])]
