@@ -239,7 +239,7 @@ MUTANTS = {
     "duplicate incidences admitted": ("incidence.py", "if by_row.nnz < rows.size:", "if False:"),
     "negative ids admitted": ("checks.py", "if low < minimum or high >= size:", "if high >= size:"),
     "zero weights admitted": ("checks.py", "(weight >= 1e-15)", "(weight >= 0)"),
-    "sum for the mean of heads": ("layers/base.py", "out.mean(-2)", "out.sum(-2)"),
+    "sum for the mean of heads": ("layers/base.py", ".mean(-2)", ".sum(-2)"),
     "skip connection forgotten": ("layers/base.py", "elif self.skip:", "elif False:"),
     "bias forgotten": ("layers/base.py", "out = out + self.bias.unsqueeze(-2)", "out = out * 1"),
     "dropout in evaluation": (
@@ -312,6 +312,12 @@ COMPILED_MUTANTS = {
         "_like(by_right, right)",
         "_like(by_left, right)",
         "test_gradients_of_a_transition",
+    ),
+    "loss summed over the rows": (
+        "kernels/elementwise.py",
+        "out[trial] = loss / rows.size",
+        "out[trial] = loss",
+        "test_cross_entropy",
     ),
     "gradient of ELU without its slope": (
         "kernels/elementwise.py",
