@@ -49,7 +49,7 @@ class SparseFeatures(Structure):
         """Prepare a SciPy sparse matrix."""
         from scipy import sparse
 
-        ordered = sparse.csr_array(matrix)
+        ordered = sparse.csr_array(matrix, copy=not matrix.has_canonical_format)
         ordered.sum_duplicates()
         rows = np.repeat(np.arange(ordered.shape[0]), np.diff(ordered.indptr))
         grouped = group(rows, ordered.indices.astype(np.int64), *ordered.shape)

@@ -95,7 +95,8 @@ class Structure:
             return make()
         kept: dict[Any, Any] = self.__dict__.setdefault("_derived", {})
         if key not in kept:
-            kept[key] = make()
+            with torch.inference_mode(False), torch.no_grad():  # whoever comes next may want a gradient
+                kept[key] = make()
         made: T = kept[key]
         return made
 

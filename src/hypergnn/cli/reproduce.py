@@ -37,7 +37,7 @@ def register(commands: Commands) -> None:
     parser.add_argument("--dataset", nargs="+", metavar="NAME", help="only the cells of these datasets")
     parser.add_argument("--out", default="runs/paper", metavar="DIR", help="where to keep runs (default: %(default)s)")
     parser.add_argument(
-        "--jobs", type=int, metavar="N", help="workers, each with trials of its own (default: one per core)"
+        "--jobs", type=int, metavar="N", help="workers, each with trials of its own (default: as torch has threads)"
     )
     parser.add_argument("--keep", metavar="DIR", help="write the records in compact form to DIR at the end")
     parser.add_argument("--quiet", action="store_true", help="print the tables only")

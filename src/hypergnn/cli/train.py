@@ -58,7 +58,7 @@ def register(commands: Commands) -> None:
     speed = parser.add_argument_group("speed")
     speed.add_argument("--batch", type=int, metavar="N", help="trials trained together by a worker")
     speed.add_argument(
-        "--jobs", type=int, metavar="N", help="workers, each with trials of its own (default: one per core)"
+        "--jobs", type=int, metavar="N", help="workers, each with trials of its own (default: as torch has threads)"
     )
     speed.add_argument("--device", default="cpu", metavar="NAME", help="cpu, cuda, … (default: %(default)s)")
     parser.set_defaults(run=_train)

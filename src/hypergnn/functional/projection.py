@@ -9,8 +9,7 @@ from torch import Tensor
 
 from hypergnn.checks import check_like
 from hypergnn.features import SparseFeatures
-from hypergnn.incidence import Segments
-from hypergnn.kernels import matmul, segment_sum
+from hypergnn.kernels import matmul, operators
 from hypergnn.kernels.choice import is_compiled
 
 Features = Tensor | SparseFeatures
@@ -27,7 +26,8 @@ def project(x: Features, projection: Tensor) -> Tensor:
     if isinstance(x, SparseFeatures):
         return x.project(projection)
     if x.layout == torch.strided and projection.dim() == 3:
-        return matmul(x, projection)
+        fits = x.dim() == 2 or (x.dim() == 3 and x.shape[0] in (1, projection.shape[0]))
+        return matmul(x, projection) if fits else x @ projection
     if projection.dim() != 3:
         if x.layout == torch.strided and x.dim() == 2 and not torch.is_autocast_enabled(x.device.type):
             return matmul(x, projection.unsqueeze(0)).squeeze(0)
@@ -47,9 +47,9 @@ def _is_constant_csr(x: Tensor, projection: Tensor) -> bool:
 
 def _csr_product(x: Tensor, projection: Tensor) -> Tensor:
     """``X P`` by the compiled loops, several times as fast as torch's."""
-    rows, columns = x.crow_indices(), x.col_indices()
-    by = Segments(rows, columns, None, rows, columns, None)
-    return segment_sum(projection.unsqueeze(-2), by, x.values().unsqueeze(-1)).squeeze(-2)
+    by = (x.crow_indices(), x.col_indices(), None)
+    product: Tensor = operators.segment_sum(projection[None, :, None], x.values()[None, :, None], *by, *by)
+    return product[0, :, 0]
 
 
 def check_projection(projection: object, x: Features) -> None:

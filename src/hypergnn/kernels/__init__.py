@@ -58,6 +58,8 @@ def segment_sum(x: Tensor, by: Segments, values: Tensor | None = None, dropout: 
     Returns:
         ``(..., groups, features)`` or ``(..., groups, heads, features)``; exactly 0 for an empty group.
     """
+    own = 2 if values is None or dropout is not None else 3
+    _check_sizes(x, own, by, values)
     if dropout is not None and values is not None:
         total: Tensor = _steps(x).dropped_sum(x, values, dropout.keys, dropout.rate, *by)
         return total
@@ -92,6 +94,7 @@ def transition(
     """
     entries = (values, left, middle, right)
     own = 2 if values is None else 3
+    _check_sizes(x, own, by, values)
     batch = _batch(x.shape[:-own], *[one.shape[:-2] for one in entries if one is not None and one.dim() > 2])
     flat_values, *scalings = (None if one is None else _shared(one, batch) for one in entries)
     flat, is_learned = _flat(x, batch, own), _any_learned(flat_values, *scalings)
@@ -187,12 +190,27 @@ def seeded_dropout(x: Tensor, dropout: Dropout) -> Tensor:
 def elu_dropout(x: Tensor, bias: Tensor | None = None, dropout: Dropout | None = None) -> Tensor:
     """ELU of ``x`` ``(trials or none, ..., F)`` plus ``bias`` ``(trials or none, F)``, then dropout if wanted."""
     rate, keys = (0.0, None) if dropout is None else dropout
+    if bias is not None and x.dim() > 2 and bias.shape[:-1] != x.shape[:1]:
+        bias = bias.expand(x.shape[0], -1)
     if x.dim() == 2:
         own = None if bias is None else bias.unsqueeze(0)
         alone: Tensor = _steps(x).elu_dropout(x.unsqueeze(0), own, rate, keys)
         return alone.squeeze(0)
     activated: Tensor = _steps(x).elu_dropout(x, bias, rate, keys)
     return activated
+
+
+def _check_sizes(x: Tensor, n_own: int, by: Segments, values: Tensor | None) -> None:
+    """Raise unless compiled loops, which look at no bounds, find all that they will read."""
+    n_members, n_incidences = by.back_offsets.shape[0] - 1, by.members.shape[0]
+    if x.shape[-n_own] != n_members:
+        raise ValueError(f"x must have {n_members} rows, one per member; got {tuple(x.shape)}.")
+    if values is None:
+        return
+    if values.shape[1 - n_own if n_own == 3 else -1] != n_incidences:
+        raise ValueError(f"values must have an entry for each of {n_incidences} incidences; got {tuple(values.shape)}.")
+    if values.dtype != x.dtype:
+        raise TypeError(f"values must have the dtype of x, {x.dtype}; got {values.dtype}. Convert one by .to().")
 
 
 def _steps(x: Tensor) -> ModuleType:

@@ -44,7 +44,9 @@ def _expm1(x: Any) -> Any:
 def _(x: Any) -> Any:
     def single(x: Any) -> Any:
         scale, rest = _reduced(max(x, np.float32(-87)))
-        return scale * rest + scale if x >= np.float32(-87) else np.float32(0)
+        if x >= np.float32(-87):
+            return scale * rest + scale
+        return np.float32(0) if x < np.float32(-87) else x  # not a number
 
     def double(x: Any) -> Any:
         return np.exp(x)

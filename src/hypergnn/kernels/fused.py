@@ -52,7 +52,7 @@ def _save_dropped_sum(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None
 def _backward_dropped_sum(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     x, values, keys, *saved = ctx.saved_tensors
     by = Segments(*saved)
-    grad_x = dropped_sum(grad.contiguous(), values, keys, ctx.rate, *by.reversed()) if ctx.needs_input_grad[0] else None
+    grad_x = dropped_sum(grad, values, keys, ctx.rate, *by.reversed()) if ctx.needs_input_grad[0] else None
     grad_values = None
     if ctx.needs_input_grad[1]:
         dots = operators.incidence_dot(grad.unsqueeze(2), x.unsqueeze(2), *by).squeeze(2)
@@ -126,7 +126,6 @@ def _backward_transition(ctx: Any, grad: Tensor | None, _: Tensor | None) -> tup
     by, needed, nothing = Segments(*saved), ctx.needs_input_grad[:5], [None] * 7
     if grad is None:
         return *[None] * 5, *nothing
-    grad = grad.contiguous()
     if not ctx.keep:  # T x with a fixed T: the gradient is that of its transpose
         return transition(grad, right, middle, left, values, False, *by)[0], *[None] * 4, *nothing
     if torch.is_grad_enabled():

@@ -186,7 +186,7 @@ def exponential(typing: Any, value: Any) -> Any:
                 place = ir.Constant(HALF, k)
                 x = builder.insert_element(x, builder.call(exp, [builder.extract_element(x, place)]), place)
             return x
-        is_large = builder.fcmp_ordered(">=", x, constant(number, -87.0))
+        is_large, given = builder.fcmp_unordered(">=", x, constant(number, -87.0)), x
         x = builder.select(is_large, x, constant(number, -87.0))
         rint = cgutils.get_or_insert_function(
             builder.module, ir.FunctionType(x.type, [x.type]), f"llvm.rint.v{WIDTH}f32"
@@ -204,6 +204,7 @@ def exponential(typing: Any, value: Any) -> Any:
         whole = ir.VectorType(HALF, WIDTH)
         exponent = builder.add(builder.fptosi(power, whole), ir.Constant(whole, [127] * WIDTH))
         scale = builder.bitcast(builder.shl(exponent, ir.Constant(whole, [23] * WIDTH)), x.type)
-        return builder.select(is_large, builder.fmul(mantissa, scale), constant(number, 0.0))
+        power = builder.select(is_large, builder.fmul(mantissa, scale), constant(number, 0.0))
+        return builder.select(builder.fcmp_unordered("uno", given, given), given, power)
 
     return value(value), emit

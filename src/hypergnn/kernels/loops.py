@@ -12,6 +12,9 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
+if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+    raise ImportError("numba must be allowed to compile: NUMBA_DISABLE_JIT is set.")
+
 Array = npt.NDArray[Any]
 Kernel = Callable[..., Any]
 

@@ -5,6 +5,7 @@ Threads are as many as torch has. What one of them computes does not depend on h
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
@@ -26,7 +27,7 @@ SMALL = 64
 """Rows up to which one with many columns is, too: not faster in one thread, but it follows the number of threads."""
 _NO_INDEX = np.empty(0, dtype=np.int32)
 _NO_KEYS = np.empty((0, 2), dtype=np.uint32)
-_DTYPES = {torch.float32: np.float32, torch.float64: np.float64}
+_DTYPES = {torch.float32: np.float32, torch.float64: np.float64, torch.int32: np.int32}
 _ONE = {kind: np.ones((1, 1, 8), kind) for kind in "fd"}
 _NOTHING = {kind: np.empty((0, 0, 0), kind) for kind in "fd"}
 
@@ -332,8 +333,10 @@ def head_scores_gradients(grad: Tensor, x: Tensor, vectors: Tensor) -> tuple[Ten
 
 def matmul(x: Tensor, projection: Tensor) -> Tensor:
     """``(batch or 1, rows, F)`` times ``(batch, F, F')``, one trial at a time: no trial depends on its neighbours."""
-    out = _new(x, projection.shape[0], x.shape[1], projection.shape[2])
     depth, width = projection.shape[1:]
+    out = _new(x, projection.shape[0], x.shape[1], width)
+    if depth == 0:
+        return out.zero_()
     if depth <= NARROW or (depth <= SMALL and width >= SMALL // 2):
         arrays = (_array(x), _array(projection), _array(out))
         _by_range(sums.thin_product, x.shape[1], out.numel() * x.shape[2], *arrays)
@@ -405,7 +408,9 @@ def _bias(bias: Tensor | None, rows: Array) -> Array:
 
 
 def adam(parameter: Tensor, mean: Tensor, square: Tensor) -> Callable[[Tensor, float, float, int], None]:
-    """As :func:`hypergnn.kernels.torch_backend.adam`."""
+    """As :func:`hypergnn.kernels.torch_backend.adam`; the parameter must be contiguous, for it is changed in place."""
+    if not parameter.is_contiguous():
+        raise ValueError("parameter must be contiguous; make it so by .contiguous().")
     entries, means, squares = (_array(one).reshape(one.shape[0], -1) for one in (parameter, mean, square))
     kind, width = entries.dtype.type, entries.shape[1]
 
@@ -425,7 +430,7 @@ def _new(like: Tensor, *shape: int) -> Tensor:
 def _array(tensor: Tensor) -> Array:
     if tensor.requires_grad:
         tensor = tensor.detach()
-    array: Array = (tensor if tensor.is_contiguous() else tensor.contiguous()).numpy()
+    array: Array = (tensor if tensor.is_contiguous() else _new(tensor, *tensor.shape).copy_(tensor)).numpy()
     return array
 
 
@@ -446,8 +451,8 @@ def _dropout(keys: Tensor | None, rate: float, dtype: Any) -> tuple[Array, Any, 
 
 
 @cache
-def _pool(threads: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(threads - 1, thread_name_prefix="hypergnn")
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="hypergnn")
 
 
 def _threads(work: int) -> int:
@@ -464,10 +469,11 @@ def _run(jobs: Sequence[Callable[[], Any]], threads: int) -> list[Any]:
         for job in iter(lambda: next(waiting, None), None):
             done.append(job())
 
-    helpers = [_pool(threads).submit(work) for _ in range(threads - 1)]
+    helpers = [_pool().submit(work) for _ in range(threads - 1)]
     work()
     for helper in helpers:
-        helper.result()
+        if not helper.cancel():  # it has begun
+            helper.result()
     return done
 
 

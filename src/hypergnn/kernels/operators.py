@@ -145,16 +145,18 @@ def _backward_matmul(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     x, projection = ctx.saved_tensors
     grad = grad.contiguous()
     x_needs_grad, projection_needs_grad = ctx.needs_input_grad
-    grad_x = matmul(grad, projection.transpose(1, 2)) if x_needs_grad else None
-    if grad_x is not None and x.shape[0] == 1:
-        grad_x = grad_x.sum(0, keepdim=True)
+    grad_x = _like(matmul(grad, projection.transpose(1, 2)), x) if x_needs_grad else None
     return grad_x, matmul_backward(x, grad) if projection_needs_grad else None
+
+
+def _like(grad: Tensor, x: Tensor) -> Tensor:
+    """The gradient for an ``x`` that all trials may share."""
+    return grad.sum(0, keepdim=True) if x.shape[0] < grad.shape[0] else grad
 
 
 def _backward_matmul_backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     x, outer = ctx.saved_tensors
-    grad_x = matmul(outer, grad.transpose(1, 2))
-    return grad_x.sum(0, keepdim=True) if x.shape[0] == 1 else grad_x, matmul(x, grad)
+    return _like(matmul(outer, grad.transpose(1, 2)), x), matmul(x, grad)
 
 
 matmul = Operator("matmul", _matmul, _fake_matmul, _save_inputs, _backward_matmul)

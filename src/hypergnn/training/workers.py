@@ -9,10 +9,11 @@ import threading
 import traceback
 import warnings
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from multiprocessing.reduction import ForkingPickler
 from typing import Any, cast
 
 import torch
@@ -49,7 +50,7 @@ def train_all(
                     running[connection] = message
                     yield message, sum(running.values())
                 elif (batch := next(waiting, None)) is not None:
-                    connection.send(batch)
+                    _send(connection, batch)
                 else:
                     del running[connection]
                     connection.close()
@@ -58,16 +59,23 @@ def train_all(
 def _receive(connection: Any) -> Any:
     try:
         return connection.recv()
-    except EOFError:
+    except (EOFError, OSError):
         return RuntimeError(
             "a worker was killed: was there too little memory? Fewer jobs or a smaller batch need less."
         )
+
+
+def _send(connection: Connection, batch: Sequence[int]) -> None:
+    with suppress(OSError):  # of a worker that is gone, which is seen when it is listened to
+        connection.send(batch)
 
 
 @contextmanager
 def _team(task: Task, config: Config, size: int) -> Iterator[list[Connection]]:
     """Workers, each at the other end of a connection; they stop when it is closed."""
     forks = size > 1 and _can_fork(task)
+    if forks:
+        _warm_up(task, config)
     ours: list[Connection] = []
     workers: list[threading.Thread | BaseProcess] = []
     before = torch.get_num_threads()
@@ -81,7 +89,7 @@ def _team(task: Task, config: Config, size: int) -> Iterator[list[Connection]]:
                 make, arguments = threading.Thread, (far, task, config, None)
             worker = make(target=_work, args=arguments, daemon=True)
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", DeprecationWarning)  # other threads: a child uses no lock of theirs
+                warnings.simplefilter("ignore", DeprecationWarning)  # of other threads, which a child knows nothing of
                 worker.start()
             workers.append(worker)
             ours.append(near)
@@ -92,12 +100,23 @@ def _team(task: Task, config: Config, size: int) -> Iterator[list[Connection]]:
         for connection in ours:
             connection.close()
         for worker in workers:
+            if isinstance(worker, BaseProcess):
+                worker.kill()  # it holds nothing that is not said or can be said again
             worker.join()
         torch.set_num_threads(before)
 
 
+def _warm_up(task: Task, config: Config) -> None:
+    """Load or compile all kernels, so that workers find them."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    for _ in train(task, replace(config, max_epochs=1), [0]):
+        pass
+    torch.set_num_threads(before)
+
+
 def _can_fork(task: Task) -> bool:
-    on_cpu = task.y.device.type == "cpu" and not torch.cuda.is_initialized()
+    on_cpu = task.y.device.type == "cpu" and not torch.accelerator.is_available()  # whose threads a fork would lack
     return on_cpu and sys.platform == "linux" and not multiprocessing.current_process().daemon
 
 
@@ -124,10 +143,20 @@ def _work(connection: Connection, task: Task, config: Config, inherited: Sequenc
     except (EOFError, ConnectionError):
         pass
     except BaseException as error:  # handed to whoever waits
-        error.add_note(f"In a worker:\n{traceback.format_exc()}")
-        connection.send(error)
+        connection.send(_portable(error))
     finally:
         connection.close()
+
+
+def _portable(error: BaseException) -> BaseException:
+    """The error with its trace as a note; only the trace if the error cannot be sent to another process."""
+    trace = traceback.format_exc()
+    error.add_note(f"In a worker:\n{trace}")
+    try:
+        copy = ForkingPickler.loads(ForkingPickler.dumps(error))
+    except Exception:
+        return RuntimeError(trace)
+    return error if type(copy) is type(error) else RuntimeError(trace)
 
 
 def _as_arrays(trial: Trial) -> Any:
