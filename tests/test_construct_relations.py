@@ -50,7 +50,7 @@ def test_neighbourhoods_refuse_what_is_no_graph():
         TypeError, match=r"got Graph. Convert it, e.g. networkx.to_scipy_sparse_array\(graph, weight=None"
     ):
         from_neighbourhoods(networkx.path_graph(3))
-    with pytest.raises(ValueError, match=r"links carry no weights. Give \(adjacency != 0\)"):
+    with pytest.raises(ValueError, match=r"Links carry no weights. Give \(adjacency != 0\)"):
         from_neighbourhoods(sparse.csr_array(np.full((2, 2), 0.5)))
     with pytest.raises(ValueError, match="hops must be at least 1; got 0"):
         from_neighbourhoods(sparse.csr_array((2, 2)), hops=0)

@@ -82,7 +82,7 @@ class Graph(StoredStructure):
             >>> Graph.from_scipy(csr_array([[0, 1], [0, 0]]))
             Graph(2 vertices, 1 links)
         """
-        advice = "Links carry no weights: give (adjacency != 0) instead."
+        advice = "Links carry no weights. Give (adjacency != 0) instead."
         target, source, shape = as_pairs("adjacency", adjacency, "vertices, vertices", advice)
         if shape[0] != shape[1]:
             raise ValueError(f"adjacency must be square, one row and one column per vertex; got shape {shape}.")
