@@ -434,3 +434,28 @@ def attention_arguments(**changes):
 def test_bad_input_is_refused(call, error, match):
     with pytest.raises(error, match=match):
         call()
+
+
+@pytest.mark.parametrize(
+    ("batch", "trials"), [((5,), (1,)), ((1,), (5,)), ((2, 3), (3,)), ((2, 1), (2, 3)), ((), (2, 3))]
+)
+def test_trials_of_features_and_projections_are_broadcast(batch, trials):
+    H = hypergraph("more hyperedges than vertices")
+    x, projection = random(*batch, H.n_vertices, 4), random(*trials, 4, 3)
+    out = functional.hypergraph_conv(x, H, projection=projection)
+    torch.testing.assert_close(out, functional.hypergraph_conv(x @ projection, H))
+
+
+def test_unequal_trials_are_refused():
+    H = hypergraph("more hyperedges than vertices")
+    with pytest.raises(RuntimeError, match="3"):
+        functional.hypergraph_conv(random(3, H.n_vertices, 4), H, projection=random(5, 4, 3))
+
+
+def test_a_structure_first_met_without_gradients_can_be_learned_on():
+    H = Hypergraph.from_hyperedges([[0, 1, 2], [2, 3]], n_vertices=4)
+    x = torch.rand(4, 2, requires_grad=True)
+    with torch.inference_mode():
+        functional.hypergraph_conv(x, H)
+    functional.hypergraph_conv(x, H).sum().backward()
+    assert x.grad is not None

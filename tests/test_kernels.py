@@ -258,6 +258,55 @@ def test_cross_entropy_is_the_mean_of_some_rows_for_each_trial():
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("heads", [1, 8])
+def test_what_is_not_a_number_stays_so(dtype, heads):
+    H = Hypergraph.from_hyperedges([[0, 1], [2, 3]], n_vertices=4)
+    for place in (0, 1):
+        logits = torch.ones(4, heads, dtype=dtype)
+        logits[place] = torch.nan
+        for softmax in (
+            segment_softmax(logits, H.hyperedges),
+            attend(torch.zeros(2, heads, dtype=dtype), logits, H.hyperedges, 0.2),
+        ):
+            assert softmax[:2].isnan().all()
+            assert (softmax[2:] == 0.5).all()
+    assert elu_dropout(torch.full((1, 3, 8), torch.nan, dtype=dtype)).isnan().all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_rows_that_no_cache_holds_are_summed_alike(dtype):
+    generator = torch.Generator().manual_seed(0)
+    x = torch.rand(20_000, 64, generator=generator, dtype=dtype)
+    assert x.nbytes > sums.FAR
+    ids = torch.randint(20_000, (3000, 5), generator=generator)
+    H = Hypergraph.from_hyperedges([sorted(set(one)) for one in ids.tolist()], n_vertices=20_000)
+    expected = torch.stack([x[list(set(one))].sum(0) for one in ids.tolist()])
+    torch.testing.assert_close(segment_sum(x, H.hyperedges), expected)
+
+
+@pytest.mark.parametrize(("depth", "width"), [(0, 3), (3, 64), (40, 48), (64, 7), (70, 40)])
+def test_products_of_any_size(depth, width):
+    x, projection = random(2, 700, depth).requires_grad_(), random(2, depth, width).requires_grad_()
+    product = matmul(x, projection)
+    torch.testing.assert_close(product, x @ projection)
+    grad = random(2, 700, width)
+    found, expected = (torch.autograd.grad(one, (x, projection), grad) for one in (product, x @ projection))
+    torch.testing.assert_close(found, expected)
+
+
+def test_wrong_sizes_are_refused_before_anything_is_read():
+    H = hypergraph("more hyperedges than vertices")
+    x, values = random(H.n_vertices, 1, 3), random(H.n_incidences, 1)
+    for call in (segment_sum, transition):
+        with pytest.raises(ValueError, match=f"x must have {H.n_vertices} rows"):
+            call(x[1:], H.hyperedges, values)
+        with pytest.raises(ValueError, match=f"each of {H.n_incidences} incidences"):
+            call(x, H.hyperedges, values[1:])
+        with pytest.raises(TypeError, match=r"the dtype of x, torch\.float64"):
+            call(x, H.hyperedges, values.float())
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_dropout_is_the_same_to_the_bit_in_both_backends(dtype):
     x = random(2, 1003).to(dtype)
     for rate in (0.1, 0.6, 0.999):

@@ -16,6 +16,7 @@ import torch
 
 import hypergnn as hg
 from hypergnn.files import locked
+from hypergnn.kernels import numba_backend
 from hypergnn.models import KINDS, Config, Network, paper_config
 from hypergnn.training import fit, ledger, workers
 from hypergnn.training.adam import Adam
@@ -179,14 +180,16 @@ def test_the_best_model_is_kept_and_gives_what_was_recorded(data, tmp_path):
     assert accuracy == pytest.approx(best["test_accuracy"])
 
 
-def test_an_interrupt_keeps_what_is_finished(data, tmp_path):
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_interrupt_keeps_what_is_finished(data, tmp_path, jobs):
     def interrupt(progress):
         if progress.done == 2:
             raise KeyboardInterrupt
 
-    run = fit(data, SMALL, trials=6, batch=1, jobs=1, out=tmp_path, on_progress=interrupt)
+    run = fit(data, SMALL, trials=6, batch=1, jobs=jobs, out=tmp_path, curves=True, on_progress=interrupt)
     assert run.interrupted
     assert len(run.records) == 2
+    assert not multiprocessing.active_children()
     assert not fit(data, SMALL, trials=6, out=tmp_path).interrupted
 
 
@@ -220,11 +223,52 @@ def test_a_trial_that_diverges_is_recorded_with_its_best_epoch(data, tmp_path):
     assert None in ledger.read(tmp_path).curves(0)["val_loss"]
 
 
-def test_an_error_in_training_reaches_the_caller(data):
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_error_in_training_reaches_the_caller(data, jobs):
     broken = replace(data, y=np.full(60, 2))
     object.__setattr__(broken, "class_names", ("a",))
     with pytest.raises((RuntimeError, IndexError)):
-        fit(broken, SMALL, trials=2)
+        fit(broken, SMALL, trials=2, batch=1, jobs=jobs)
+
+
+class _UnreadableError(Exception):
+    """Cannot be made again from what it shows."""
+
+    def __init__(self, one, two):
+        super().__init__(f"{one} and {two}")
+
+
+@pytest.mark.parametrize("error", [ValueError("wrong"), _UnreadableError(1, 2), ValueError(lambda: 0)])
+def test_an_error_of_a_worker_reaches_the_caller_whatever_it_holds(data, monkeypatch, error):
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr(workers, "_warm_up", lambda *_: None)
+    monkeypatch.setattr(workers, "train", fail)
+    with pytest.raises(ValueError if str(error) == "wrong" else RuntimeError, match=r"wrong|a worker failed|in fail"):
+        fit(data, SMALL, trials=2, batch=1, jobs=2)
+
+
+def test_kernels_run_in_a_process_forked_by_the_user(data):
+    x, H = torch.rand(60, 8), data.hypergraph
+    expected = hg.functional.hypergraph_conv(x, H)
+
+    def compute(connection):
+        torch.set_num_threads(2)
+        numba_backend.WORTH_A_THREAD = 1
+        connection.send_bytes(hg.functional.hypergraph_conv(x, H).numpy().tobytes())
+
+    before, numba_backend.WORTH_A_THREAD = numba_backend.WORTH_A_THREAD, 1
+    hg.functional.hypergraph_conv(x, H)  # starts the threads that a fork lacks
+    numba_backend.WORTH_A_THREAD = before
+    near, far = multiprocessing.Pipe()
+    child = multiprocessing.get_context("fork").Process(target=compute, args=(far,))
+    child.start()
+    assert near.poll(60)
+    assert near.recv_bytes() == expected.numpy().tobytes()
+    child.join()
+    near.close()
+    far.close()
 
 
 def test_a_worker_that_is_killed_is_an_error_that_says_so(data):
@@ -304,3 +348,12 @@ def test_without_vertices_to_validate_on_a_trial_takes_all_epochs_and_its_last_p
     assert trial.curves["train_loss"] == longer.curves["train_loss"][:8]
     assert not torch.equal(trial.scores, longer.scores)
     assert np.isnan([trial.accuracy["val"], trial.accuracy["test"], trial.loss["val"]]).all()
+
+
+@pytest.mark.parametrize("model", KINDS)
+def test_networks_take_batches_of_features(data, model):
+    network = Network(replace(SMALL, model=model), data.n_features, 3).eval()
+    x = torch.rand(2, 60, data.n_features)
+    structures = {"graph": data.graph, "hypergraph": data.hypergraph}
+    expected = torch.stack([network(one, **structures) for one in x])
+    torch.testing.assert_close(network(x, **structures), expected)

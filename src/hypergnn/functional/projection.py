@@ -29,7 +29,8 @@ def project(x: Features, projection: Tensor) -> Tensor:
         fits = x.dim() == 2 or (x.dim() == 3 and x.shape[0] in (1, projection.shape[0]))
         return matmul(x, projection) if fits else x @ projection
     if projection.dim() != 3:
-        if x.layout == torch.strided and x.dim() == 2 and not torch.is_autocast_enabled(x.device.type):
+        is_plain = x.layout == torch.strided and x.dim() == projection.dim() == 2
+        if is_plain and not torch.is_autocast_enabled(x.device.type):
             return matmul(x, projection.unsqueeze(0)).squeeze(0)
         if _is_constant_csr(x, projection):
             return _csr_product(x, projection)

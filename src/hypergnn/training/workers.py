@@ -63,6 +63,8 @@ def _receive(connection: Any) -> Any:
         return RuntimeError(
             "a worker was killed: was there too little memory? Fewer jobs or a smaller batch need less."
         )
+    except Exception as error:
+        return RuntimeError(f"a worker failed, and its error cannot be read here: {error}")
 
 
 def _send(connection: Connection, batch: Sequence[int]) -> None:
@@ -153,10 +155,10 @@ def _portable(error: BaseException) -> BaseException:
     trace = traceback.format_exc()
     error.add_note(f"In a worker:\n{trace}")
     try:
-        copy = ForkingPickler.loads(ForkingPickler.dumps(error))
+        ForkingPickler.dumps(error)
     except Exception:
         return RuntimeError(trace)
-    return error if type(copy) is type(error) else RuntimeError(trace)
+    return error
 
 
 def _as_arrays(trial: Trial) -> Any:
