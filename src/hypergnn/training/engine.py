@@ -21,6 +21,7 @@ from hypergnn.kernels import cross_entropy
 from hypergnn.models import KINDS, Config, Network, Structures
 from hypergnn.randomness import seeded
 from hypergnn.training.adam import Adam
+from hypergnn.training.memory import kept_memory
 
 Parameters = dict[str, Parameter]
 
@@ -106,6 +107,13 @@ def train(
         seeds: One per trial, no two alike.
         on_epoch: Called after each epoch with its number and the number of trials still in training.
     """
+    with kept_memory():
+        yield from _train(task, config, seeds, on_epoch)
+
+
+def _train(
+    task: Task, config: Config, seeds: Sequence[int], on_epoch: Callable[[int, int], None] | None
+) -> Iterator[Trial]:
     network, judge = (Network(config, task.n_features, task.n_classes).to(task.y.device) for _ in range(2))
     judge.eval()  # one network for each mode: to change the mode of one takes longer than some layers
     propagated = network.propagate(task.x, **task.structures)

@@ -43,8 +43,10 @@ def fit(
         config: The settings; the paper's for this dataset if omitted.
         trials: How many.
         out: Run folder for the records and the best model. Trials that stand in it are not trained again.
-        batch: Trials trained together by a worker; chosen from the memory at hand if omitted.
-        jobs: Workers, each with trials of its own; ``torch.get_num_threads()`` if omitted.
+        batch: Trials trained together by a worker; at most four, as memory allows, if omitted: more of them do not
+            fit into a core's cache, and save no time.
+        jobs: Workers, each with one thread and trials of its own; ``torch.get_num_threads()`` if omitted. They are
+            processes on Linux where there is no other device than the CPU, and threads elsewhere.
         device: Where to train.
         curves: Keep the losses of each epoch in the run folder.
         on_progress: Called after each epoch and each finished trial, from this thread.
