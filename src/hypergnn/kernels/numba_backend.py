@@ -338,13 +338,12 @@ def matmul(x: Tensor, projection: Tensor) -> Tensor:
     if depth == 0:
         return out.zero_()
     if depth <= NARROW or (depth <= SMALL and width >= SMALL // 2):
-        arrays = (_array(x), _array(projection), _array(out))
-        _by_range(sums.thin_product, x.shape[1], out.numel() * x.shape[2], *arrays)
-        return out
-    if width > NARROW:
+        kernel = sums.thin_product
+    elif width <= NARROW:
+        kernel = elementwise.narrow_product
+    else:
         return torch_backend.matmul(x, projection, out)
-    arrays = (_array(x), _array(projection.transpose(1, 2)), _array(out))
-    _by_range(elementwise.narrow_product, x.shape[1], out.numel() * x.shape[2], *arrays)
+    _by_range(kernel, x.shape[1], out.numel() * depth, _array(x), _array(projection), _array(out))
     return out
 
 
