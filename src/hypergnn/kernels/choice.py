@@ -83,6 +83,8 @@ class _Compiled:
 
     def __getattr__(self, name: str) -> ModuleType:
         """Import one; the next time it is an attribute."""
+        if name not in ("numba_backend", "fused"):
+            raise AttributeError(name)
         module = import_module(f"hypergnn.kernels.{name}")
         setattr(self, name, module)
         return module
