@@ -28,7 +28,7 @@ def train_all(
     """Train all batches, and yield each trial as it ends.
 
     After each epoch of a batch, yielded is how many trials it had and how many are in training in all workers. What
-    is raised at that place, or closing the generator, stops the workers before their next epoch.
+    is raised at that place, or closing the generator, stops the workers: processes at once, threads after their epoch.
 
     Args:
         task: The data.
@@ -76,12 +76,12 @@ def _send(connection: Connection, batch: Sequence[int]) -> None:
 def _team(task: Task, config: Config, size: int) -> Iterator[list[Connection]]:
     """Workers, each at the other end of a connection; they stop when it is closed."""
     forks = size > 1 and _can_fork(task)
-    if forks:
-        _warm_up(task, config)
     ours: list[Connection] = []
     workers: list[threading.Thread | BaseProcess] = []
     before = torch.get_num_threads()
     try:
+        if forks:
+            _warm_up(task, config)
         for _ in range(size):
             near, far = multiprocessing.Pipe()
             if forks:
@@ -110,11 +110,9 @@ def _team(task: Task, config: Config, size: int) -> Iterator[list[Connection]]:
 
 def _warm_up(task: Task, config: Config) -> None:
     """Load or compile all kernels, so that workers find them."""
-    before = torch.get_num_threads()
     torch.set_num_threads(1)
     for _ in train(task, replace(config, max_epochs=1), [0]):
         pass
-    torch.set_num_threads(before)
 
 
 def _can_fork(task: Task) -> bool:
