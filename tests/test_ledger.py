@@ -114,17 +114,6 @@ def test_the_lines_are_compact_and_in_the_order_of_finishing(tmp_path):
     assert (tmp_path / "curves.jsonl").read_bytes() == b'{"seed":7,"val_loss":[0.100000001,2.0]}\n'
 
 
-def test_other_files_find_a_place(tmp_path):
-    with Ledger.open(tmp_path, CONFIGURATION) as ledger:
-        path = ledger.save_bytes("model.safetensors", b"weights")
-        assert path == tmp_path / "model.safetensors"
-        for name in ("run.json", "trials.jsonl", "../model", "a/b", "..", ""):
-            with pytest.raises(ValueError, match="name must be a file name of its own"):
-                ledger.save_bytes(name, b"")
-    assert path.read_bytes() == b"weights"
-    Ledger.open(tmp_path, CONFIGURATION).close()
-
-
 # What is refused
 
 
@@ -176,8 +165,6 @@ def test_a_closed_ledger_takes_nothing_and_still_shows_all(tmp_path):
     assert ledger.records == (record(0),)
     with pytest.raises(ValueError, match="must be open to write; it is closed"):
         ledger.append(record(1))
-    with pytest.raises(ValueError, match="must be open to write; it is closed"):
-        ledger.save_bytes("model", b"")
 
 
 def test_another_configuration_is_refused_with_one_line_for_each_change(tmp_path):

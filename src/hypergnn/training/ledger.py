@@ -156,19 +156,6 @@ class Ledger(Run):
         self._sizes[TRIALS] = append(self.folder / TRIALS, line(plain), at=self._sizes[TRIALS])
         self._records[seed], self._curves[seed] = plain, kept
 
-    def save_bytes(self, name: str, data: bytes) -> Path:
-        """Put a file of any other kind, such as a model, into the run folder, whole or not at all; return its path.
-
-        Raises:
-            ValueError: If ``name`` is not a plain file name, or that of one of the ledger's own files, or the ledger
-                is closed.
-        """
-        self._check_open()
-        if name != Path(name).name or name in ("", "..", RUN, TRIALS, CURVES, LOCK):
-            raise ValueError(f"name must be a file name of its own, without folders; got {name!r}.")
-        write_atomic(self.folder / name, data)
-        return self.folder / name
-
     def close(self) -> None:
         """Release the folder; what was read and written can still be looked at."""
         self._is_open = False
