@@ -7,7 +7,7 @@ from typing import Any
 
 import griffe
 
-_ROLE = re.compile(r":(?:attr|class|data|exc|func|meth|mod|obj):`([\w.]+)`")
+_ROLE = re.compile(r":(?:attr|class|data|exc|func|meth|mod|obj):`(~?)([\w.]+)`")
 _ADDRESS = re.compile(r"`([^`<]+?)\s+<(https://[^>]+)>`_")
 
 
@@ -24,13 +24,14 @@ def readable(text: str, obj: griffe.Object) -> str:
     """The docstring with roles and addresses as links, and examples under the heading that is parsed as code."""
     text = re.sub(r"(?m)^Example:$", "Examples:", text)
     text = _ADDRESS.sub(r"[\1](\2)", text)
-    return _ROLE.sub(lambda role: _link(role[1], obj), text)
+    return _ROLE.sub(lambda role: _link(role[2], obj, is_short=bool(role[1])), text)
 
 
-def _link(name: str, obj: griffe.Object) -> str:
+def _link(name: str, obj: griffe.Object, *, is_short: bool) -> str:
     """A link to what a role names, seen from an object; it stays plain code if the reference does not have it."""
     try:
         path = obj.resolve(name)
     except griffe.NameResolutionError:
         path = name
-    return f'<autoref optional identifier="{path}">`{name}`</autoref>'
+    shown = name.rpartition(".")[2] if is_short else name
+    return f'<autoref optional identifier="{path}">`{shown}`</autoref>'
