@@ -18,8 +18,9 @@ results: $(READY) ## every table of the paper, a hundred trials a cell, kept in 
 	$(BIN)/hypergnn reproduce --all --keep results
 	$(MAKE) docs
 
-docs: $(READY) ## write docs/results.md and the README's table from results/
+docs: $(READY) ## write docs/results.md and the README's table from results/, then build the documentation, strictly, to site/
 	$(BIN)/python -m hypergnn.experiments results docs/results.md README.md
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 test: $(READY) ## everything that CI runs: tests, doctests, mutants, style and types; about 10 minutes
 	$(PYTEST) -m "not timing"

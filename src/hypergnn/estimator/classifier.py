@@ -27,15 +27,13 @@ class HypergraphClassifier(ClassifierMixin, HypergraphEstimator):  # type: ignor
     A new row joins hyperedges of the training by the rule that made them, and reads what these hold; hyperedges and
     rows of the training stay what they are. So a prediction does not depend on what else is predicted with it.
 
-    ==================  ==========================================  ==========================================
-    ``construct``       hyperedges                                  which a new row joins
-    ==================  ==========================================  ==========================================
-    ``"knn"``           each row and its ``n_neighbors`` nearest    those around its ``n_neighbors`` nearest
-    ``"clusters"``      clusters of k-means                         the one with the nearest centre
-    ``"attributes"``    equal values, bins of numbers               those of its values
-    ``"text"``          words, each with its documents              those of its words
-    a callable          what it makes of ``X``                      those of the nearest row
-    ==================  ==========================================  ==========================================
+    | ``construct``    | hyperedges                               | which a new row joins                    |
+    | ---------------- | ---------------------------------------- | ---------------------------------------- |
+    | ``"knn"``        | each row and its ``n_neighbors`` nearest | those around its ``n_neighbors`` nearest |
+    | ``"clusters"``   | clusters of k-means                      | the one with the nearest centre          |
+    | ``"attributes"`` | equal values, bins of numbers            | those of its values                      |
+    | ``"text"``       | words, each with its documents           | those of its words                       |
+    | a callable       | what it makes of ``X``                   | those of the nearest row                 |
 
     A hypergraph given to :meth:`fit` takes the place of all these; a new row then joins those of the nearest row.
 
