@@ -18,7 +18,11 @@ from hypergnn.training.ledger import Ledger
 from hypergnn.training.session import Outcome, Progress, Session
 from hypergnn.training.workers import train_all
 
-LARGEST_BATCH = 4
+LARGEST_BATCH = 16
+SMALLEST_BATCH = 4
+WORTH_SHARING = 3 << 19
+"""Entries of a layer's activations up to which more trials in a batch share the cost of each step; beyond, they only
+drive one another from the cache."""
 
 
 def fit(
@@ -43,8 +47,8 @@ def fit(
         config: The settings; the paper's for this dataset if omitted.
         trials: How many.
         out: Run folder for the records and the best model. Trials that stand in it are not trained again.
-        batch: Trials trained together by a worker; at most four, as memory allows, if omitted: more of them do not
-            fit into a core's cache, and save no time.
+        batch: Trials trained together by a worker; 4 to 16 if omitted, the more the smaller they are, as memory
+            allows.
         jobs: Workers, each with one thread and trials of its own; ``torch.get_num_threads()`` if omitted. They are
             processes on Linux where there is no other device than the CPU, and threads elsewhere.
         device: Where to train.
@@ -102,8 +106,9 @@ def _train_all(task: Task, config: Config, batches: Sequence[Sequence[int]], job
 
 
 def _fitting_batch(task: Task, config: Config, jobs: int) -> int:
-    """How many trials' activations, with what the gradient keeps of them, fit in half of the free memory."""
+    """How many trials are worth training together, if what the gradient keeps fits in half of the free memory."""
     rows = task.y.shape[0]
+    worth = min(max(SMALLEST_BATCH, WORTH_SHARING // (rows * config.heads * config.hidden)), LARGEST_BATCH)
     floats = 16 * rows * config.heads * config.hidden * config.depth + 8 * rows * task.n_features
     if KINDS[config.model].has_attention:
         n_incidences = sum(
@@ -114,7 +119,7 @@ def _fitting_batch(task: Task, config: Config, jobs: int) -> int:
         free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
         free = 4 << 30
-    return max(1, min(LARGEST_BATCH, free // 2 // (4 * floats) // jobs))
+    return max(1, min(worth, free // 2 // (4 * floats) // jobs))
 
 
 def _check_structures(data: Dataset, config: Config) -> None:
