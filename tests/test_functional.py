@@ -6,7 +6,7 @@ from structures import adjacency, attended, centroids, dense, hypergraph, random
 from torch.autograd import gradcheck
 
 from hypergnn import Graph, Hypergraph, functional, reference
-from hypergnn.kernels import transition
+from hypergnn.kernels import fixed_transition
 
 pytestmark = pytest.mark.usefixtures("backend")
 
@@ -272,9 +272,9 @@ def test_the_projection_comes_on_the_cheaper_side(monkeypatch, width):
 
     def counting(x, *given, **scalings):
         widths.append(x.shape[-1])
-        return transition(x, *given, **scalings)
+        return fixed_transition(x, *given, **scalings)
 
-    monkeypatch.setattr("hypergnn.functional.convolution.transition", counting)
+    monkeypatch.setattr("hypergnn.functional.convolution.fixed_transition", counting)
     functional.hypergraph_conv(random(4, 5), WORKED, projection=random(5, width))
     assert set(widths) == {min(width, 5)}
 

@@ -284,6 +284,16 @@ def test_rows_that_no_cache_holds_are_summed_alike(dtype):
     torch.testing.assert_close(segment_sum(x, H.hyperedges), expected)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+@pytest.mark.parametrize("width", [1, 7, 8, 9, 16, 23, 40])
+def test_a_row_of_a_product_does_not_depend_on_its_neighbours(width, dtype):
+    x, projection = random(1, 29, 21).to(dtype), random(2, 21, width).to(dtype)
+    product = numba_backend.matmul(x, projection)
+    torch.testing.assert_close(product, x @ projection)
+    for first, last in ((0, 1), (3, 9), (10, 29)):
+        assert torch.equal(numba_backend.matmul(x[:, first:last], projection), product[:, first:last])
+
+
 @pytest.mark.parametrize(("depth", "width"), [(0, 3), (3, 64), (40, 48), (64, 7), (70, 40)])
 def test_products_of_any_size(depth, width):
     x, projection = random(2, 700, depth).requires_grad_(), random(2, depth, width).requires_grad_()

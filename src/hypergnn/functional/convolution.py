@@ -11,7 +11,7 @@ from hypergnn import kernels
 from hypergnn.checks import check_choice, check_features, check_like, check_structure
 from hypergnn.functional.projection import Features, project, project_if_cheaper
 from hypergnn.hypergraph import Hypergraph
-from hypergnn.kernels import degrees, segment_sum, transition
+from hypergnn.kernels import degrees, fixed_transition, segment_sum, transition
 
 Normalization = Literal["symmetric", "row", "none"]
 
@@ -103,11 +103,15 @@ def apply_transition(
     """``T X`` for features ``(..., N, F)``, or ``(..., N, heads, F)`` with an attended incidence."""
     if incidence is None and weight is None:
         key = ("scalings", normalization, x.dtype)
-        left, middle, right = H.derived(key, lambda: scalings(H, normalization, x.dtype))
-    else:
-        left, middle, right = scalings(H, normalization, x.dtype, weight, incidence)
+        return fixed_transition(x, H.hyperedges, *H.derived(key, lambda: _fixed_scalings(H, normalization, x.dtype)))
+    left, middle, right = scalings(H, normalization, x.dtype, weight, incidence)
     values = incidence if dropped is None else dropped
     return transition(x, H.hyperedges, values, left=left, middle=middle, right=right)
+
+
+def _fixed_scalings(H: Hypergraph, normalization: Normalization, dtype: torch.dtype) -> list[Tensor | None]:
+    """Those of the structure alone, ``(1, rows, 1)`` each."""
+    return [None if one is None else one.unsqueeze(0) for one in scalings(H, normalization, dtype)]
 
 
 def scalings(

@@ -23,6 +23,10 @@ def project(x: Features, projection: Tensor) -> Tensor:
         tensor([3., 3.])
     """
     check_projection(projection, x)
+    return _product(x, projection)
+
+
+def _product(x: Features, projection: Tensor) -> Tensor:
     if isinstance(x, SparseFeatures):
         return x.project(projection)
     if x.layout == torch.strided and projection.dim() == 3:
@@ -49,8 +53,9 @@ def _is_constant_csr(x: Tensor, projection: Tensor) -> bool:
 def _csr_product(x: Tensor, projection: Tensor) -> Tensor:
     """``X P`` by the compiled loops, several times as fast as torch's."""
     by = (x.crow_indices(), x.col_indices(), None)
-    product: Tensor = operators.segment_sum(projection[None, :, None], x.values()[None, :, None], *by, *by)
-    return product[0, :, 0]
+    columns, values = projection.view(1, projection.shape[0], 1, -1), x.values().view(1, -1, 1)
+    product: Tensor = operators.segment_sum(columns, values, *by, *by)
+    return product.view(x.shape[0], -1)
 
 
 def check_projection(projection: object, x: Features) -> None:
@@ -65,7 +70,7 @@ def project_if_cheaper(x: Features, projection: Tensor | None) -> tuple[Tensor, 
         return to_dense(x), None
     check_projection(projection, x)
     if isinstance(x, SparseFeatures) or x.layout == torch.sparse_csr or projection.shape[-1] <= x.shape[-1]:
-        return project(x, projection), None
+        return _product(x, projection), None
     return x, projection
 
 

@@ -28,6 +28,7 @@ __all__ = [
     "cross_entropy",
     "degrees",
     "elu_dropout",
+    "fixed_transition",
     "head_scores",
     "inverse",
     "matmul",
@@ -103,6 +104,24 @@ def transition(
     out: Tensor = _steps(x).transition(flat, *scalings, flat_values, is_learned, *by)[0]
     shape = (*batch, *x.shape[-own:])
     return out if out.shape == shape else out.reshape(shape)
+
+
+def fixed_transition(
+    x: Tensor, by: Segments, left: Tensor | None, middle: Tensor | None, right: Tensor | None
+) -> Tensor:
+    """:func:`transition` with nothing in it that is learned or that trials have of their own.
+
+    Args:
+        x: ``(..., members, features)``.
+        by: The grouping.
+        left: Factors of the members, ``(1, members, 1)``.
+        middle: Factors of the groups, ``(1, groups, 1)``.
+        right: Factors of the members before the sums.
+    """
+    _check_sizes(x, 2, by, None)
+    flat = x if x.dim() == 3 else _flat(x, x.shape[:-2], 2)
+    out: Tensor = _steps(x).transition(flat, left, middle, right, None, False, *by)[0]
+    return out if x.dim() == 3 else out.reshape(x.shape)
 
 
 def degrees(values: Tensor, weight: Tensor, by: Segments) -> tuple[Tensor, Tensor]:
@@ -192,10 +211,6 @@ def elu_dropout(x: Tensor, bias: Tensor | None = None, dropout: Dropout | None =
     rate, keys = (0.0, None) if dropout is None else dropout
     if bias is not None and x.dim() > 2 and bias.shape[:-1] != x.shape[:1]:
         bias = bias.expand(x.shape[0], -1)
-    if x.dim() == 2:
-        own = None if bias is None else bias.unsqueeze(0)
-        alone: Tensor = _steps(x).elu_dropout(x.unsqueeze(0), own, rate, keys)
-        return alone.squeeze(0)
     activated: Tensor = _steps(x).elu_dropout(x, bias, rate, keys)
     return activated
 

@@ -77,9 +77,12 @@ def head_scores(x: Tensor, vectors: Tensor) -> Tensor:
 
 
 def elu_dropout(x: Tensor, bias: Tensor | None, rate: float, keys: Tensor | None) -> Tensor:
-    """ELU of ``x`` ``(trials, ..., F)`` plus ``bias`` ``(trials, F)``, then dropout if there are keys."""
+    """ELU of ``x`` ``(trials, ..., F)`` plus ``bias`` ``(trials, F)``, then dropout if there are keys.
+
+    Without an axis of trials ``x`` is ``(rows, F)`` and the bias ``(F,)``.
+    """
     if bias is not None:
-        x = x + bias.reshape(bias.shape[0], *[1] * (x.dim() - 2), bias.shape[1])
+        x = x + (bias.reshape(bias.shape[0], *[1] * (x.dim() - 2), bias.shape[1]) if x.dim() > 2 else bias)
     return elu(x) if keys is None else operators.seeded_dropout(elu(x), rate, keys)
 
 

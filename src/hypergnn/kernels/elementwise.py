@@ -9,7 +9,6 @@ import numpy as np
 from numba import types
 
 from hypergnn.kernels.dots import dots
-from hypergnn.kernels.lanes import alike, lanes, put
 from hypergnn.kernels.loops import Array, compiled, inlined, random_bits
 
 BLOCK = 512
@@ -241,36 +240,8 @@ def head_scores_gradient(
 
 
 @compiled
-def narrow_product(x: Array, projection: Array, out: Array, start: int, stop: int) -> None:
-    """``x`` ``(trials or 1, rows, F)`` times ``projection`` ``(trials, F, F')``, eight columns, four rows at a time."""
-    depth, width, number = projection.shape[1], projection.shape[2], x.dtype.type(0)
-    columns, found = np.zeros((depth, 8), x.dtype), np.empty((4, 8), x.dtype)
-    given, target = columns.ctypes.data, found.ctypes.data
-    for trial in range(projection.shape[0]):
-        rows = x[trial if x.shape[0] > 1 else 0]
-        for first in range(0, width, 8):
-            n_columns = min(8, width - first)
-            columns[:, :n_columns] = projection[trial, :, first : first + n_columns]
-            for n in range(start, stop, 4):
-                a, b, c, d = rows[n], rows[min(n + 1, stop - 1)], rows[min(n + 2, stop - 1)], rows[min(n + 3, stop - 1)]
-                one, two, three, four = alike(number), alike(number), alike(number), alike(number)
-                for k in range(depth):
-                    line = lanes(given, k * 8, number)
-                    one = one + alike(a[k]) * line
-                    two = two + alike(b[k]) * line
-                    three = three + alike(c[k]) * line
-                    four = four + alike(d[k]) * line
-                put(target, 0, one)
-                put(target, 8, two)
-                put(target, 16, three)
-                put(target, 24, four)
-                for k in range(min(4, stop - n)):
-                    out[trial, n + k, first : first + n_columns] = found[k, :n_columns]
-
-
-@compiled
 def narrow_gradient(x: Array, grad: Array, partial: Array, start: int, stop: int) -> None:
-    """Gradient of :func:`narrow_product` for its projection from each block of rows, ``(trials, blocks, F', F)``."""
+    """Gradient of a narrow product for its projection from each block of rows, ``(trials, blocks, F', F)``."""
     for trial in range(grad.shape[0]):
         source = trial if x.shape[0] > 1 else 0
         for block in range(start, stop):

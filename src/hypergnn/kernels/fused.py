@@ -386,7 +386,7 @@ def _backward_elu_dropout(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     else:
         dropped = grad if keys is None else operators.seeded_dropout(grad, ctx.rate, keys)
         grad_x = dropped * (1 + (1 - ctx.rate) * output.clamp(max=0))
-        grad_bias = grad_x.flatten(1, -2).sum(1)
+        grad_bias = grad_x.flatten(1, -2).sum(1) if grad_x.dim() > 2 else grad_x.sum(0)
     return grad_x, grad_bias if ctx.has_bias else None, None, None
 
 
@@ -400,7 +400,7 @@ def _fake_elu_dropout_gradient(
     grad: Tensor, output: Tensor, has_bias: bool, rate: float, keys: Tensor | None
 ) -> tuple[Tensor, Tensor]:
     width = output.shape[-1] if has_bias else 0
-    return output.new_empty(output.shape), output.new_empty(output.shape[0], width)
+    return output.new_empty(output.shape), output.new_empty(*output.shape[:1] if output.dim() > 2 else (), width)
 
 
 elu_dropout_gradient = Operator("elu_dropout_gradient", _elu_dropout_gradient, _fake_elu_dropout_gradient)

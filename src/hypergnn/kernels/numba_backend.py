@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hypergnn.kernels import dots, elementwise, heads, sums, torch_backend
+from hypergnn.kernels import dots, elementwise, heads, products, sums, torch_backend
 from hypergnn.kernels.loops import Array
 
 WORTH_A_THREAD = 1 << 23
@@ -24,7 +24,7 @@ WORTH_A_THREAD = 1 << 23
 NARROW = 16
 """Columns or rows up to which a projection is multiplied here; larger products are torch's."""
 SMALL = 64
-"""Rows up to which one with many columns is, too: not faster in one thread, but it follows the number of threads."""
+"""Rows up to which one with any number of columns is, too."""
 _NO_INDEX = np.empty(0, dtype=np.int32)
 _NO_KEYS = np.empty((0, 2), dtype=np.uint32)
 _DTYPES = {torch.float32: np.float32, torch.float64: np.float64, torch.int32: np.int32}
@@ -125,7 +125,7 @@ def _entries(
     if values is not None:
         return _array(values), _index(by[2])
     if inner is not None:
-        return _array(inner.expand(-1, -1, n_heads)), _ids(by[1])
+        return _array(inner if n_heads == 1 else inner.expand(-1, -1, n_heads)), _ids(by[1])
     return _NOTHING[dtype.char], _NO_INDEX
 
 
@@ -337,13 +337,9 @@ def matmul(x: Tensor, projection: Tensor) -> Tensor:
     out = _new(x, projection.shape[0], x.shape[1], width)
     if depth == 0:
         return out.zero_()
-    if depth <= NARROW or (depth <= SMALL and width >= SMALL // 2):
-        kernel = sums.thin_product
-    elif width <= NARROW:
-        kernel = elementwise.narrow_product
-    else:
+    if min(depth, width) > NARROW and depth > SMALL:
         return torch_backend.matmul(x, projection, out)
-    _by_range(kernel, x.shape[1], out.numel() * depth, _array(x), _array(projection), _array(out))
+    _by_range(products.product, x.shape[1], out.numel() * depth, _array(x), _array(projection), _array(out))
     return out
 
 
@@ -366,25 +362,26 @@ def seeded_dropout(x: Tensor, rate: float, keys: Tensor) -> Tensor:
 
 
 def elu_dropout(x: Tensor, bias: Tensor | None, rate: float, keys: Tensor | None) -> Tensor:
-    """ELU of ``x`` ``(trials, ..., F)`` plus ``bias`` ``(trials, F)``, then dropout if there are keys."""
-    rows = _array(x).reshape(x.shape[0], -1, x.shape[-1])
+    """As :func:`hypergnn.kernels.composed.elu_dropout`."""
+    rows = _by_trial(x)
     out = np.empty_like(rows)
     arrays = (rows, _bias(bias, rows), *_dropout(keys, rate, rows.dtype), out)
     _by_range(elementwise.elu_dropout, rows.shape[1], 8 * rows.size, *arrays)
-    return torch.from_numpy(out).reshape(x.shape)
+    return torch.from_numpy(out.reshape(x.shape))
 
 
 def elu_dropout_gradient(
     grad: Tensor, y: Tensor, has_bias: bool, rate: float, keys: Tensor | None
 ) -> tuple[Tensor, Tensor]:
     """Gradients of :func:`elu_dropout` from its outcome ``y``, for ``x`` and for the bias."""
-    outcome = _array(y).reshape(y.shape[0], -1, y.shape[-1])
+    outcome = _by_trial(y)
     out, grads = np.empty_like(outcome), _array(grad).reshape(outcome.shape)
     blocks = -(-outcome.shape[1] // elementwise.BLOCK)
     parts = np.empty((outcome.shape[0], blocks, outcome.shape[2] if has_bias else 0), outcome.dtype)
     arrays = (grads, outcome, *_dropout(keys, rate, outcome.dtype), out, parts)
     _by_range(elementwise.elu_dropout_gradient, blocks, 4 * outcome.size, *arrays)
-    return torch.from_numpy(out).reshape(y.shape), torch.from_numpy(parts.sum(1))
+    by_bias = torch.from_numpy(parts.sum(1))
+    return torch.from_numpy(out.reshape(y.shape)), by_bias if y.dim() > 2 else by_bias[0]
 
 
 def cross_entropy(scores: Tensor, classes: Tensor, rows: Tensor) -> Tensor:
@@ -402,8 +399,13 @@ def cross_entropy_gradient(grad: Tensor, scores: Tensor, classes: Tensor, rows: 
     return torch.from_numpy(out)
 
 
+def _by_trial(x: Tensor) -> Array:
+    """Rows of ``(trials, ..., F)``, or of one trial if there is no such axis, ``(trials, rows, F)``."""
+    return _array(x).reshape(x.shape[0] if x.dim() > 2 else 1, -1, x.shape[-1])
+
+
 def _bias(bias: Tensor | None, rows: Array) -> Array:
-    return np.empty((0, 0), rows.dtype) if bias is None else _array(bias)
+    return np.empty((0, 0), rows.dtype) if bias is None else _array(bias).reshape(-1, rows.shape[2])
 
 
 def adam(parameter: Tensor, mean: Tensor, square: Tensor) -> Callable[[Tensor, float, float, int], None]:
@@ -440,7 +442,7 @@ def _ids(ids: Tensor) -> Array:
 
 
 def _index(position: Tensor | None) -> Array:
-    return _NO_INDEX if position is None else position.numpy()
+    return _NO_INDEX if position is None else _ids(position)
 
 
 def _dropout(keys: Tensor | None, rate: float, dtype: Any) -> tuple[Array, Any, Any]:

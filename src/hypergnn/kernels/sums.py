@@ -20,8 +20,6 @@ from hypergnn.kernels.loops import Array, Kernel, compiled, inlined, random_bits
 
 PIECE = 2048
 """Members that are summed at a time."""
-BLOCK = 32
-"""Rows of a product that are computed at a time."""
 FAR = 1 << 22
 """Bytes of rows beyond which they are asked for ahead of their turn: no cache of a core holds them."""
 AHEAD = 16
@@ -293,21 +291,3 @@ def two_gathers(
     back = (back_values, back_places, back_offsets, back_members)
     giants += gather(sums, *back, outer, step, out, heads, 0, out.shape[1])
     return giants
-
-
-@compiled
-def thin_product(x: Array, projection: Array, out: Array, start: int, stop: int) -> None:
-    """``x`` ``(trials or 1, rows, F)`` times a small ``projection`` ``(trials, F, F')``: a row of ``x`` is a group."""
-    depth, width, size = projection.shape[1], projection.shape[2], x.itemsize
-    number, one = x.dtype.type(0), np.ones(1, x.dtype)
-    block = min(BLOCK, stop - start)
-    ends = np.arange(0, block * depth + 1, depth).astype(np.int32)
-    ids = (np.arange(block * depth) % depth).astype(np.int32)
-    index = ids.dtype.type(0)
-    for trial in range(projection.shape[0]):
-        columns = projection.ctypes.data + trial * depth * width * size
-        for row in range(start, stop, BLOCK):
-            factors = x.ctypes.data + ((trial if x.shape[0] > 1 else 0) * x.shape[1] + row) * depth * size
-            products = out.ctypes.data + (trial * out.shape[1] + row) * width * size
-            given = (products, columns, 1, width, ids.ctypes.data, factors, 0, one.ctypes.data)
-            _sum_in_order((*given, 0, ends, 0, min(BLOCK, stop - row), 0, number, index))
