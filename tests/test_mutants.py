@@ -255,8 +255,8 @@ MUTANTS = {
     "learned weight may be negative": ("layers/conv.py", "(5 * (score / 5).tanh()).exp()", "(1 + score)"),
     "projection applied twice": (
         "functional/projection.py",
-        "return project(x, projection), None",
-        "return project(x, projection), projection",
+        "return _product(x, projection), None",
+        "return _product(x, projection), projection",
     ),
     "new rows scaled by nobody's degree": (
         "functional/reading.py",
@@ -312,6 +312,12 @@ COMPILED_MUTANTS = {
         "_like(by_right, right)",
         "_like(by_left, right)",
         "test_gradients_of_a_transition",
+    ),
+    "one row of a tile for all": (
+        "kernels/products.py",
+        "out[trial, start + n + r, c] = found[r, c]",
+        "out[trial, start + n + r, c] = found[0, c]",
+        "test_a_row_of_a_product",
     ),
     "loss summed over the rows": (
         "kernels/elementwise.py",

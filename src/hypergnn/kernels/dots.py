@@ -8,7 +8,7 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 
-from hypergnn.kernels.lanes import FUSE, HALF, WIDTH, Lanes, at, constant, intrinsic, lanes, load, plus, put
+from hypergnn.kernels.lanes import FUSE, HALF, WIDTH, Lanes, constant, intrinsic, lanes, load, load_some, plus, put
 from hypergnn.kernels.loops import Array, compiled, copy, inlined
 
 
@@ -21,10 +21,7 @@ def _dotter(n_vectors: int) -> Any:
             total = constant(context.get_value_type(number), 0.0)
             for product in _products(builder, values, context.get_value_type(number), n_vectors):
                 total = builder.fadd(total, product, FUSE)
-            for half in (4, 2, 1):
-                mask = ir.Constant(ir.VectorType(HALF, WIDTH), [(k + half) % WIDTH for k in range(WIDTH)])
-                total = builder.fadd(total, builder.shuffle_vector(total, total, mask), FUSE)
-            return builder.extract_element(total, ir.Constant(HALF, 0))
+            return _sum(builder, total)
 
         return number(types.intp, types.intp, types.intp, types.intp, number), emit
 
@@ -46,6 +43,14 @@ def _dot_eight(typing: Any, x: Any, i: Any, y: Any, j: Any, number: Any) -> Any:
         return rows[0]
 
     return Lanes(number)(types.intp, types.intp, types.intp, types.intp, number), emit
+
+
+def _sum(builder: Any, vector: Any) -> Any:
+    """Of all lanes."""
+    for half in (4, 2, 1):
+        mask = ir.Constant(ir.VectorType(HALF, WIDTH), [(k + half) % WIDTH for k in range(WIDTH)])
+        vector = builder.fadd(vector, builder.shuffle_vector(vector, vector, mask), FUSE)
+    return builder.extract_element(vector, ir.Constant(HALF, 0))
 
 
 def _products(builder: Any, values: Any, kind: Any, n_vectors: int) -> list[Any]:
@@ -70,22 +75,22 @@ def dot(x: int, i: int, y: int, j: int, width: int, number: float) -> float:
     while k + 8 <= width:
         total += _dot_narrow(x, i + k, y, j + k, number)
         k += 8
-    while k < width:
-        total += _dot_one(x, i + k, y, j + k, number)
-        k += 1
+    if k < width:
+        total += _dot_rest(x, i + k, y, j + k, width - k, number)
     return total
 
 
 @intrinsic
-def _dot_one(typing: Any, x: Any, i: Any, y: Any, j: Any, number: Any) -> Any:
-    """``x[i] y[j]``."""
+def _dot_rest(typing: Any, x: Any, i: Any, y: Any, j: Any, size: Any, number: Any) -> Any:
+    """The inner product of two stretches of less than eight numbers."""
 
     def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        x, i, y, j, _ = values
+        x, i, y, j, size, _ = values
         kind = context.get_value_type(number)
-        return builder.fmul(builder.load(at(builder, x, i, kind)), builder.load(at(builder, y, j, kind)), FUSE)
+        ours, theirs = (load_some(builder, array, index, kind, size) for array, index in ((x, i), (y, j)))
+        return _sum(builder, builder.fmul(ours, theirs, FUSE))
 
-    return number(types.intp, types.intp, types.intp, types.intp, number), emit
+    return number(*[types.intp] * 5, number), emit
 
 
 @inlined

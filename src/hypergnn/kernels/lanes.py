@@ -52,6 +52,17 @@ def load(builder: Any, address: Any, index: Any, number: Any, width: int = WIDTH
     return builder.load(pointer, align=_size(number))
 
 
+def load_some(builder: Any, address: Any, index: Any, number: Any, size: Any) -> Any:
+    """The first numbers of eight, ``size`` of them, and 0 for the others, which are not looked at."""
+    vector, counts = ir.VectorType(number, WIDTH), ir.Constant(ir.VectorType(HALF, WIDTH), list(range(WIDTH)))
+    chosen = builder.icmp_signed("<", counts, repeat(builder, builder.trunc(size, HALF)))
+    pointer = builder.bitcast(at(builder, address, index, number), vector.as_pointer())
+    name = f"v{WIDTH}f{8 * _size(number)}"
+    kind = ir.FunctionType(vector, [pointer.type, HALF, chosen.type, vector])
+    masked = cgutils.get_or_insert_function(builder.module, kind, f"llvm.masked.load.{name}.p0{name}")
+    return builder.call(masked, [pointer, ir.Constant(HALF, _size(number)), chosen, constant(number, 0.0)])
+
+
 def store(builder: Any, value: Any, address: Any, index: Any) -> None:
     """The opposite of :func:`load`."""
     number = value.type.element
