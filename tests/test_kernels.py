@@ -284,7 +284,7 @@ def test_rows_that_no_cache_holds_are_summed_alike(dtype):
     torch.testing.assert_close(segment_sum(x, H.hyperedges), expected)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["single", "double"])
 @pytest.mark.parametrize("width", [1, 7, 8, 9, 16, 23, 40])
 def test_a_row_of_a_product_does_not_depend_on_its_neighbours(width, dtype):
     x, projection = random(1, 29, 21).to(dtype), random(2, 21, width).to(dtype)
