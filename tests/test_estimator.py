@@ -153,6 +153,33 @@ def test_texts_are_classified_by_their_words():
     assert "plum" in model.hypergraph_.hyperedge_names
 
 
+@pytest.mark.parametrize("model", ["hyper-conv", "hyper-attention", "mlp"])
+def test_explanations_are_of_what_training_gave(wine, model):
+    X, _, few = wine
+    one = hg.HypergraphClassifier(model, random_state=0, max_epochs=20).fit(X, np.where(few < 0, -1, few + 5))
+    for row in (0, 100):
+        why = one.explain(row)
+        assert why.target_name == str(one.transduction_[row])
+        assert_allclose(why.probability, one.label_distributions_[row].max(), atol=1e-5)
+        assert_allclose(sum(part.contribution for part in why.parts), why.logit, atol=1e-4)
+    assert one.explain(0, target=7).target == 2  # the class 7, not the seventh
+    with pytest.raises(ValueError, match="target must be one of the classes, 5, 6, 7; got 1"):
+        one.explain(0, target=1)
+    with pytest.raises(ValueError, match="row must be a number from 0 to 177; got 178"):
+        one.explain(178)
+
+
+def test_explanations_call_rows_and_hyperedges_by_name():
+    H = hg.Hypergraph.from_hyperedges(
+        [[0, 1], [1, 2]], n_vertices=3, vertex_names=["tea", "milk", "nail"], hyperedge_names=["b1", "b2"]
+    )
+    model = hg.HypergraphClassifier(random_state=0).fit(np.eye(3), ["food", None, "tools"], hypergraph=H)
+    why = model.explain("milk", target="tools")
+    assert (why.vertex_name, why.target_name, set(why.names)) == ("milk", "tools", {"b1", "b2", "bias"})
+    with pytest.raises(TypeError, match=r"For a HypergraphClassifier call its explain\(row\)\.$"):
+        hg.explain(model, H, "milk")
+
+
 def test_sparse_rows_stay_sparse_and_give_what_their_dense_form_gives_unscaled(wine):
     X, _, few = wine
     X = MinMaxScaler().fit_transform(X)

@@ -11,9 +11,12 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from hypergnn.estimator.base import HypergraphEstimator, as_features
+from hypergnn.checks import find_named
+from hypergnn.estimator.base import HypergraphEstimator, as_features, one_thread
 from hypergnn.estimator.labels import encode_labels
+from hypergnn.explaining import Explanation, explain
 from hypergnn.hypergraph import Hypergraph
+from hypergnn.saving import SavedModel
 
 
 class HypergraphClassifier(ClassifierMixin, HypergraphEstimator):  # type: ignore[misc]
@@ -156,6 +159,42 @@ class HypergraphClassifier(ClassifierMixin, HypergraphEstimator):  # type: ignor
         """The probability of each class for each row, ``(rows, classes)``, in the order of :attr:`classes_`."""
         check_is_fitted(self)
         return self._of_rows(X, self.label_distributions_, self._probabilities)
+
+    def explain(self, row: Any, *, target: Any = None) -> Explanation:
+        """Tell why a row of the training got its class: what each of its hyperedges added to the score.
+
+        Hyperedges go by their names: values of columns, words, those of a given hypergraph; one of ``"knn"`` by the
+        number of the row that it is around. Of rows with equal features, which :attr:`label_distributions_` gives
+        their mean, this takes the one apart that was asked for.
+
+        Args:
+            row: Its number in the table of the training, or its name where the hypergraph has names.
+            target: The class to explain; the one in :attr:`transduction_` if omitted.
+
+        Raises:
+            ValueError: If there is no such row or class.
+
+        Example:
+            >>> import hypergnn as hg
+            >>> texts = ["ripe apple pie", "apple and plum", "steel hammer", "hammer and nail"]
+            >>> model = hg.HypergraphClassifier(
+            ...     construct="text", construct_options={"min_df": 1, "max_df": 1.0}, random_state=0
+            ... ).fit(texts, ["fruit", None, "tool", None])
+            >>> why = model.explain(1)
+            >>> why.target_name, sorted(why.names)
+            ('fruit', ['apple', 'bias', 'plum'])
+        """
+        check_is_fitted(self)
+        number = find_named("row", row, self.hypergraph_.vertex_names, self.hypergraph_.n_vertices)
+        wanted = self.transduction_[number] if target is None else target
+        classes = self.classes_.tolist()
+        if wanted not in classes:
+            raise ValueError(
+                f"target must be one of the classes, {', '.join(map(repr, classes[:10]))}; got {wanted!r}."
+            )
+        named = SavedModel(self.network_, tuple(map(str, classes)), {})
+        with one_thread():
+            return explain(named, self.hypergraph_, number, x=self._features, target=classes.index(wanted))
 
     def _probabilities(self, x_new: Any, readers: Hypergraph) -> Tensor:
         scores = self.network_.read(as_features(self._features), self.hypergraph_, x_new, readers)
