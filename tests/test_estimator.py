@@ -100,6 +100,27 @@ def test_minus_one_and_one_alone_are_two_classes():
     assert (classes.tolist(), codes.tolist()) == ([1, 2], [-1, 0, 1])
 
 
+@pytest.mark.parametrize("hold", [list, lambda y: np.array(y, dtype=object), lambda y: pd.Series(y, dtype=object)])
+@pytest.mark.parametrize(
+    ("y", "classes", "codes"),
+    [
+        (["b", -1, "a", None, -1.0], ["a", "b"], [1, -1, 0, -1, -1]),
+        ([True, None, False], [False, True], [1, -1, 0]),
+    ],
+)
+def test_strings_and_truth_values_may_miss_labels_in_a_list(y, classes, codes, hold):
+    found, numbers = encode_labels(hold(y), len(y))
+    assert (found.tolist(), numbers.tolist()) == (classes, codes)
+
+
+@pytest.mark.parametrize(("missing", "text"), [(-1, "'-1'"), (np.nan, "'nan'"), ("", "''")])
+def test_text_that_numpy_makes_of_missing_labels_is_refused(missing, text):
+    with pytest.raises(
+        ValueError, match=f"y holds the text {text} as a label; mark missing labels among strings by None"
+    ):
+        encode_labels(np.array(["a", missing, "b"]), 3)
+
+
 @pytest.mark.parametrize(
     ("y", "error", "message"),
     [

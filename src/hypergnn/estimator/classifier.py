@@ -23,8 +23,8 @@ class HypergraphClassifier(ClassifierMixin, HypergraphEstimator):  # type: ignor
     """Semi-supervised classification: rows are vertices, what they have in common are hyperedges.
 
     The network learns from the labelled rows and sees all of them. Unlabelled are rows whose label is -1 or NaN
-    (numbers), ``None`` or NaN (strings), as in scikit-learn's ``LabelSpreading``; where -1 and 1 are the only numbers,
-    both are classes. With a label in each row it is an ordinary classifier.
+    (numbers), ``None``, NaN or the number -1 (strings), as in scikit-learn's ``LabelSpreading``; where -1 and 1 are the
+    only numbers, both are classes. With a label in each row it is an ordinary classifier.
 
     **New rows.** ``predict`` gives a row that was there in training what training gave it (:attr:`transduction_`).
     A new row joins hyperedges of the training by the rule that made them, and reads what these hold; hyperedges and
