@@ -1,5 +1,6 @@
 """The estimators are scikit-learn's in every respect that it checks."""
 
+import inspect
 import time
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_wine
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -17,7 +19,9 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import hypergnn as hg
+from hypergnn.estimator.base import OPTIONS
 from hypergnn.estimator.labels import encode_labels
+from hypergnn.estimator.properties import Attributes
 
 QUICK = {"max_epochs": 50}
 
@@ -174,6 +178,67 @@ def test_texts_are_classified_by_their_words():
     assert "plum" in model.hypergraph_.hyperedge_names
 
 
+def test_texts_are_one_column_of_several():
+    texts = ["ripe apple pie", "steel hammer"]
+    model = hg.HypergraphClassifier(construct="text", construct_options={"min_df": 1}, max_epochs=2)
+    model.fit(pd.DataFrame({"text": texts}), ["fruit", "tool"])
+    assert not hasattr(model, "n_features_in_")
+    for method in (model.predict, lambda X: model.fit(X, ["fruit"])):
+        with pytest.raises(ValueError, match=r"X must be several texts, one per row; got one\. .*'an apple'"):
+            method("an apple")
+        with pytest.raises(ValueError, match=r"X must be one column of texts; got shape \(2, 2\)"):
+            method(pd.DataFrame({"title": texts, "text": texts}))
+
+
+def test_numbers_join_the_bins_that_their_names_say():
+    table = pd.DataFrame({"rooms": [1, 2, 3, 4, 4], "lift": [0, 1, 0, 1, 1]})
+    relation = Attributes(table, options={"bins": 4})
+    names = relation.hypergraph.hyperedge_names
+    assert names.tolist() == ["rooms=[1, 2]", "rooms=(2, 3]", "rooms=(3, 4]", "lift=0", "lift=1"]
+    table = pd.DataFrame({"rooms": [1, 2, 3]})
+    relation = Attributes(table, options={})
+    names = relation.hypergraph.hyperedge_names
+    assert names.tolist() == ["rooms=[1, 1]", "rooms=(1, 2]", "rooms=(2, 3]"]
+    joined = relation.join(pd.DataFrame({"rooms": [2.5, 5, 0, 1, np.nan]})).toarray()
+    assert [names[row.astype(bool)].tolist() for row in joined] == [
+        ["rooms=(2, 3]"],
+        ["rooms=(2, 3]"],
+        ["rooms=[1, 1]"],
+        ["rooms=[1, 1]"],
+        [],
+    ]
+    with pytest.raises(ValueError, match="column 'rooms' held numbers in training"):
+        relation.join(pd.DataFrame({"rooms": ["two"]}))
+
+
+def test_clusters_of_sparse_rows_are_found_and_joined_without_making_them_dense(wine, monkeypatch):
+    X, y, _ = wine
+    X = MinMaxScaler().fit_transform(X)
+    options = {"construct": "clusters", "scale": False, "random_state": 0, "max_epochs": 30}
+    expected = hg.HypergraphClassifier(**options).fit(X[::2], y[::2]).predict(X[1::2])
+    own = sparse.csr_array.toarray
+
+    def toarray(matrix, *arguments, **options):
+        assert matrix.shape != (y.size // 2, X.shape[1]), "all rows were made dense"
+        return own(matrix, *arguments, **options)
+
+    monkeypatch.setattr(sparse.csr_array, "toarray", toarray)
+    rows = sparse.csr_array(X)
+    model = hg.HypergraphClassifier(**options).fit(rows[::2], y[::2])
+    assert (model.predict(rows[1::2]) == expected).mean() > 0.95
+
+
+def test_what_has_no_label_is_not_scored(wine):
+    X, y, few = wine
+    model = hg.HypergraphClassifier(random_state=0, max_epochs=20).fit(X, few)
+    assert model.score(X, y) == (model.transduction_ == y).mean()
+    for unlabelled in (few, np.where(few < 0, np.nan, few), [None if one < 0 else one for one in few.tolist()]):
+        with pytest.raises(ValueError, match=f"y must have a label in each row; {(few < 0).sum()} of 178 have none"):
+            model.score(X, unlabelled)
+    signs = hg.HypergraphClassifier(random_state=0, max_epochs=20).fit(X, np.where(y == 0, 1, -1))
+    assert 0 < signs.score(X[:10], [-1] * 5 + [1] * 5) <= 1
+
+
 @pytest.mark.parametrize("model", ["hyper-conv", "hyper-attention", "mlp"])
 def test_explanations_are_of_what_training_gave(wine, model):
     X, _, few = wine
@@ -262,11 +327,38 @@ def test_early_stopping_holds_labels_out(wine):
         ({"construct": "clusters", "construct_options": {"n_clusters": 1}}, "n_clusters must be at least 2"),
         ({"dropout": 1.0}, "dropout must be a number from 0"),
         ({"construct": "attributes", "construct_options": {"columns": ["x99"]}}, "columns must name columns of X"),
+        (
+            {"construct": "attributes", "construct_options": {"bins": {"x99": 3}}},
+            "bins must name columns that are used",
+        ),
+        ({"construct_options": {"k": 3}}, "among those of construct='knn', 'metric', .*; got 'k'.*n_neighbors="),
+        ({"construct": "clusters", "construct_options": {"clusters": 3}}, "'n_clusters', 'seed'; got 'clusters'"),
+        ({"construct": "attributes", "construct_options": {"bin": 3}}, "'columns', 'bins', 'missing'; got 'bin'"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(wine, settings, message):
     with pytest.raises(ValueError, match=message):
         hg.HypergraphClassifier(**settings).fit(wine[0], wine[1])
+
+
+def test_options_without_effect_are_refused(wine):
+    X, y, _ = wine
+    H = hg.construct.from_knn(X, 3)
+    with pytest.raises(ValueError, match="construct_options must be left out where a hypergraph is given"):
+        hg.HypergraphClassifier(construct_options={"metric": "cosine"}).fit(X, y, hypergraph=H)
+    options = {"vectorizer": TfidfVectorizer(), "min_df": 1}
+    with pytest.raises(ValueError, match="vectorizer must be the only one of construct_options"):
+        hg.HypergraphClassifier(construct="text", construct_options=options).fit(["a text", "another"], [0, 1])
+    with pytest.raises(ValueError, match=r"'vectorizer'; got 'ngram_range'\. For others: a vectorizer\."):
+        hg.HypergraphClassifier(construct="text", construct_options={"ngram_range": (1, 2)}).fit(["a text"], [0])
+    with pytest.raises(TypeError, match="scale must be True or False; got 'yes'"):
+        hg.HypergraphClassifier(scale="yes").fit(X, y)
+
+
+@pytest.mark.parametrize("construct", OPTIONS)
+def test_options_are_those_of_the_constructor(construct):
+    own = list(inspect.signature(getattr(hg.construct, f"from_{construct}")).parameters)[1:]
+    assert list(OPTIONS[construct]) == [name for name in own if name != "k"]
 
 
 def test_embeddings_make_neighbours_alike_and_new_rows_too(wine):

@@ -30,9 +30,7 @@ def encode_labels(y: Any, n_rows: int) -> tuple[npt.NDArray[Any], Ids]:
         >>> encode_labels(["b", None, "a"], 3)
         (array(['a', 'b'], dtype=object), array([ 1, -1,  0]))
     """
-    has_columns = hasattr(y, "dtype") or not hasattr(y, "__array__")
-    y = y if has_columns else np.asarray(y)
-    column = as_column(y if np.ndim(y) < 2 else column_or_1d(y, warn=True), name="y")
+    column = _column(y)
     if len(column) != n_rows:
         raise ValueError(f"y must have one entry per row of X, {n_rows}; got {len(column)}. Mark missing labels by -1.")
     codes, values, is_numeric = encode(column)
@@ -55,6 +53,29 @@ def encode_labels(y: Any, n_rows: int) -> tuple[npt.NDArray[Any], Ids]:
     number = np.full(values.size + 1, -1)
     number[present] = place
     return classes, number[codes]
+
+
+def check_all_labelled(y: Any, classes: npt.NDArray[Any]) -> None:
+    """Raise unless each entry is a label, as a comparison with what was predicted needs it.
+
+    Example:
+        >>> check_all_labelled([1, -1], np.array([-1, 1]))  # here -1 is a class
+        >>> check_all_labelled([2, -1], np.array([1, 2]))
+        Traceback (most recent call last):
+        ValueError: y must have a label in each row; 1 of 2 have none. Leave them out, e.g. score(X[known], y[known]).
+    """
+    codes, values, _ = encode(_column(y))
+    is_label = np.append(~_marks_missing(values, is_numeric=False) | (-1 in classes.tolist()), False)[codes]
+    if not is_label.all():
+        without = f"{np.count_nonzero(~is_label)} of {is_label.size} have none"
+        raise ValueError(f"y must have a label in each row; {without}. Leave them out, e.g. score(X[known], y[known]).")
+
+
+def _column(y: Any) -> Any:
+    """``y`` as one column, in the library that it came from."""
+    has_columns = hasattr(y, "dtype") or not hasattr(y, "__array__")
+    y = y if has_columns else np.asarray(y)
+    return as_column(y if np.ndim(y) < 2 else column_or_1d(y, warn=True), name="y")
 
 
 def _marks_missing(values: npt.NDArray[Any], is_numeric: bool) -> npt.NDArray[np.bool_]:
