@@ -100,14 +100,14 @@ class HypergraphEstimator(BaseEstimator):  # type: ignore[misc]
             check_choice("construct", self.construct, tuple(OPTIONS))
             _check_options(options, self.construct)
         if hypergraph is not None:
-            if options:
-                raise ValueError(
-                    "construct_options must be left out where a hypergraph is given: nothing is constructed."
-                )
             if self.construct in ("attributes", "text"):
                 raise ValueError(
                     f"hypergraph must not be given with construct={self.construct!r}, which makes its own: "
                     "encode X as numbers and leave construct out."
+                )
+            if options:
+                raise ValueError(
+                    "construct_options must be left out where a hypergraph is given: nothing is constructed."
                 )
             return Given(X, scale=self.scale, make=lambda _: hypergraph)
         if callable(self.construct):

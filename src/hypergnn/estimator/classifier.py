@@ -188,7 +188,7 @@ class HypergraphClassifier(ClassifierMixin, HypergraphEstimator):  # type: ignor
         their mean, this takes the one apart that was asked for.
 
         Args:
-            row: Its number in the table of the training, or its name where the hypergraph has names.
+            row: Its name, where the hypergraph has names, or its number in the table of the training.
             target: The class to explain; the one in :attr:`transduction_` if omitted.
 
         Raises:
