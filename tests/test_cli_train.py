@@ -4,10 +4,12 @@ import csv
 import json
 import os
 import random
+import re
 import shlex
 import signal
 import subprocess
 import sys
+import textwrap
 import time
 from functools import partial
 from pathlib import Path
@@ -48,6 +50,7 @@ def write(path, head, rows):
         csv.writer(file).writerows([head, *rows])
 
 
+DOCS = Path(__file__).parent.parent / "docs"
 OWN = ["--incidences", "clubs.csv", "--features", "people.csv", "--labels", "towns.csv"]
 TINY = ["--hidden", "2", "--heads", "2", "--max-epochs", "3"]
 
@@ -90,7 +93,7 @@ def test_own_tables_from_training_to_predictions(capsys):
     assert list(rows[0]) == ["vertex", "class", "probability"]
     assert [row["vertex"] for row in rows] == [f"p{number:03}" for number in range(30)]
     data = hg.datasets.from_tables(incidences="clubs.csv", features="people.csv")
-    scores = saved.network(data.features(normalize="row"), hypergraph=data.hypergraph).softmax(1)
+    scores = saved.network(data.features(), hypergraph=data.hypergraph).softmax(1)
     assert [row["class"] for row in rows] == [saved.class_names[number] for number in scores.argmax(1)]
     assert [float(row["probability"]) for row in rows] == pytest.approx(scores.max(1).values.tolist(), abs=1e-6)
 
@@ -125,7 +128,14 @@ def test_json_has_all_that_came_out(capsys):
     assert printed.err == ""
     result = json.loads(printed.out)
     config = Config(
-        model="hyper-attention", hidden=2, heads=2, max_epochs=3, attention_dropout=0.25, skip=True, learning_rate=0.02
+        model="hyper-attention",
+        hidden=2,
+        heads=2,
+        max_epochs=3,
+        attention_dropout=0.25,
+        skip=True,
+        learning_rate=0.02,
+        feature_scaling="none",
     )
     data = hg.datasets.from_tables(incidences="clubs.csv", features="people.csv", labels="towns.csv")
     expected = fit(data, config, trials=3)
@@ -154,6 +164,39 @@ def test_settings_are_the_papers_unless_given(capsys, tmp_path, monkeypatch):
     assert seen["config"] == Config(learning_rate=0.01, weight_decay=1e-3, heads=1)
     assert (seen["jobs"], seen["batch"], seen["trials"]) == (2, 3, 1)
     capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("options", "scaling"),
+    [
+        (["--features", "people.csv"], "none"),
+        ([], "row"),
+        (["--features", "people.csv", "--feature-scaling", "row"], "row"),
+    ],
+)
+@pytest.mark.usefixtures("tables")
+def test_own_features_are_taken_as_they_are_unless_told(capsys, options, scaling):
+    command = ["train", "--incidences", "clubs.csv", "--labels", "towns.csv", *options, *TINY, "--json"]
+    assert run(*command) == 0
+    assert json.loads(capsys.readouterr().out)["configuration"]["config"]["feature_scaling"] == scaling
+
+
+def test_the_commands_of_the_pages_work_with_the_tables_of_the_pages(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = (DOCS / "training.md").read_text()
+    for name, table in re.findall(r"(?ms)^`(\w+\.csv)` .*?\n\n((?: {4}\S+\n)+)", text):
+        Path(name).write_text(textwrap.dedent(table))
+    own = [
+        line
+        for page in ("training.md", "table.md", "explain.md")
+        for line in re.findall(r"(?m)^ {4}hypergnn (.*--incidences.*)$", (DOCS / page).read_text())
+    ]
+    assert len(own) == 5
+    for command in own:
+        words = shlex.split(command)
+        assert run(*words, *(TINY if words[0] == "train" else [])) == 0, command
+    capsys.readouterr()
+    assert {"eve.png", "found.csv", "towns.parquet"} <= {path.name for path in tmp_path.iterdir()}
 
 
 @pytest.mark.usefixtures("tables")
@@ -314,7 +357,7 @@ def test_a_signal_stops_cleanly_and_the_printed_command_resumes(number):
 @pytest.mark.slow
 @pytest.mark.usefixtures("tables")
 def test_a_run_killed_ten_times_ends_as_an_undisturbed_one():
-    config = Config(hidden=2, heads=2, max_epochs=30)
+    config = Config(hidden=2, heads=2, max_epochs=30, feature_scaling="none")
     data = hg.datasets.from_tables(incidences="clubs.csv", features="people.csv", labels="towns.csv")
     undisturbed = fit(data, config, trials=20, jobs=1, batch=1)
     mean_seconds = sum(record["seconds"] for record in undisturbed.records) / 20

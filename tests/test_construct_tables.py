@@ -196,7 +196,7 @@ def test_a_table_without_rows_needs_vertices(kind):
 
 def test_polars_without_pyarrow_is_explained(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ImportError, match=r"polars table needs pyarrow.*hypergnn\[tables\]"):
+    with pytest.raises(ImportError, match=r"polars table needs pyarrow.*\.\[tables\]"):
         from_attributes(pl.DataFrame({"a": ["x", "y"]}))
 
 

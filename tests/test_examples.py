@@ -2,6 +2,8 @@
 
 import importlib.util
 import re
+import sys
+import tomllib
 from pathlib import Path
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
@@ -18,6 +20,15 @@ def load(name: str):
 def test_every_example_is_run_here():
     named = set(re.findall(r'load\("(\w+)"\)', Path(__file__).read_text()))
     assert named == {path.stem for path in EXAMPLES.glob("*.py")}
+
+
+def test_examples_need_no_more_than_the_extra_that_the_readme_names():
+    project = tomllib.loads((EXAMPLES.parent / "pyproject.toml").read_text())["project"]
+    needed = [*project["dependencies"], *project["optional-dependencies"]["plot"]]
+    there = {re.match(r"[\w-]+", one)[0].replace("scikit-learn", "sklearn") for one in needed}
+    for path in EXAMPLES.glob("*.py"):
+        modules = {name.split(".")[0] for name in re.findall(r"(?m)^(?:import|from) ([\w.]+)", path.read_text())}
+        assert modules - set(sys.stdlib_module_names) - {"hypergnn"} <= there, path.name
 
 
 def test_digits_are_told_better_with_structure(capsys):

@@ -55,7 +55,7 @@ def results_of(**accuracies):
     return Results(runs, {"small:digits/nodes": 1797}, [], {})
 
 
-def test_every_table_of_the_issue_is_there_with_its_cells():
+def test_every_table_of_the_paper_is_there_with_its_cells():
     counts = {name: len(table.cells) for name, table in TABLES.items()}
     assert counts == {
         "datasets": 15,

@@ -310,7 +310,9 @@ def test_other_objects_are_refused(convert):
 
 def test_a_missing_library_is_named_with_the_extra_that_brings_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "xgi", None)
-    with pytest.raises(ImportError, match=re.escape("needs xgi") + ".*" + re.escape("hypergnn[interop]")):
+    with pytest.raises(
+        ImportError, match=re.escape("needs xgi") + ".*" + re.escape("pip install '.[interop]' in the folder")
+    ):
         io.to_xgi(named())
 
 

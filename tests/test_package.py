@@ -32,8 +32,8 @@ ORDER = [
     ["datasets", "models"],
     ["saving"],
     ["training", "exporting"],
-    ["explaining", "experiments", "estimator"],
-    ["report"],
+    ["explaining", "experiments"],
+    ["estimator", "report"],
     ["cli"],
     ["__main__"],
 ]

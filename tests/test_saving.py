@@ -57,6 +57,20 @@ def test_only_networks_with_a_name_per_score_are_saved(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("names", [np.array([3, 5]), np.array(["3", "5"]), [3, 5], ("3", "5")])
+def test_names_of_classes_are_kept_as_text(tmp_path, names):
+    hg.save(Network(Config(), 3, 2), tmp_path / "a.safetensors", class_names=names)
+    assert hg.load(tmp_path / "a.safetensors").class_names == ("3", "5")
+
+
+@pytest.mark.parametrize("argument", ["about", "hypergraph"])
+@pytest.mark.parametrize("value", [{"ages": np.arange(3)}, {("a", "b"): 1}, ["a"]])
+def test_what_json_cannot_hold_is_told(tmp_path, argument, value):
+    with pytest.raises(TypeError, match=rf"{argument} must be a dictionary of what JSON can hold"):
+        hg.save(Network(Config(), 3, 2), tmp_path / "a.safetensors", **{argument: value})
+    assert not list(tmp_path.iterdir())
+
+
 def test_names_and_origin_come_back(tmp_path):
     names = np.array(["ann", "<bob>", "é"], dtype=object)
     made = {"construction": "kNN", "k": 7}
@@ -113,9 +127,12 @@ HARM = {
 def test_a_whole_file_with_wrong_content_is_one_clear_error(path, harm):
     header, tensors = harm(*storage.read(path, "Network", 1))
     storage.write(path, "Network", 1, header, tensors)
-    with pytest.raises(ValueError, match=r"model\.safetensors does not fit this version of hypergnn, but .*: ") as told:
+    with pytest.raises(ValueError, match=r"model\.safetensors is not what hypergnn\.save writes, .*: ") as told:
         hg.load(path)
     assert "\n" not in str(told.value)
+    storage.write(path, "Network", 1, header | {"version": "0.0.1"}, tensors)
+    with pytest.raises(ValueError, match=r"model\.safetensors does not fit this version of hypergnn, but 0\.0\.1: "):
+        hg.load(path)
 
 
 def test_a_file_cut_off_anywhere_is_one_clear_error(path):

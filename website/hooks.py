@@ -20,6 +20,7 @@ ROOT = Path(__file__).parent.parent
 INTRODUCTION = """# Examples
 
 Each is a script in `examples/` on real data that needs no download. What it prints and draws was made with this page.
+The pictures need `pip install '.[plot]'` in the folder of the source.
 """
 
 

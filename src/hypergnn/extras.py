@@ -13,5 +13,5 @@ def import_extra(module: str, extra: str, purpose: str = "this") -> Any:
     except ImportError as error:
         raise ImportError(
             f"{purpose} needs {module.partition('.')[0]}, which could not be imported ({error}). "
-            f"Install it with: pip install 'hypergnn[{extra}]'"
+            f"Install it with: pip install '.[{extra}]' in the folder of hypergnn's source."
         ) from error

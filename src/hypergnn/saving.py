@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -40,7 +41,7 @@ def save(
     network: Network,
     path: str | os.PathLike[str],
     *,
-    class_names: Sequence[str] | None = None,
+    class_names: Iterable[Any] | None = None,
     about: Mapping[str, Any] | None = None,
     vertex_names: Names | None = None,
     hypergraph: Mapping[str, Any] | None = None,
@@ -50,10 +51,14 @@ def save(
     Args:
         network: The network.
         path: The file, by custom ``*.safetensors``.
-        class_names: Names of the classes, in the order of the scores; their numbers if omitted.
+        class_names: Names of the classes, in the order of the scores, kept as text; their numbers if omitted.
         about: Anything else worth knowing, as JSON holds it.
         vertex_names: Names of the vertices that it was trained on, such as ``H.vertex_names``.
         hypergraph: How the hypergraph was made that it was trained on, as JSON holds it.
+
+    Raises:
+        TypeError: If ``network`` is no network, or JSON cannot hold ``about`` or ``hypergraph``.
+        ValueError: If there is not one name per score.
 
     Example:
         >>> import tempfile
@@ -68,15 +73,15 @@ def save(
             f"network must be a hypergnn.models.Network; got {type(network).__name__}. For other modules save their "
             "state_dict(), e.g. with safetensors.torch.save_file."
         )
-    names = [str(number) for number in range(network.n_classes)] if class_names is None else list(class_names)
+    names = list(map(str, range(network.n_classes) if class_names is None else class_names))
     if len(names) != network.n_classes:
         raise ValueError(f"class_names must have {network.n_classes} names, one per score; got {len(names)}.")
     header: dict[str, Any] = {
         "config": asdict(network.config),
         "n_features": network.n_features,
         "class_names": names,
-        "about": dict(about or {}),
-        "hypergraph": None if hypergraph is None else dict(hypergraph),
+        "about": _as_json("about", about or {}),
+        "hypergraph": None if hypergraph is None else _as_json("hypergraph", hypergraph),
     }
     tensors = network.state_dict()
     if vertex_names is not None:
@@ -103,10 +108,29 @@ def load(path: str | os.PathLike[str]) -> SavedModel:
         about = dict(header["about"])
     except (AttributeError, KeyError, TypeError, ValueError, RuntimeError) as error:
         what = f"it has no {error}" if isinstance(error, KeyError) else str(error)
-        raise ValueError(
-            f"{path} does not fit this version of hypergnn, but {header['version']}: {' '.join(what.split())}"
-        ) from error
+        raise ValueError(f"{path} {_misfit(header['version'])}: {' '.join(what.split())}") from error
     return SavedModel(network, class_names, about, names, header.get("hypergraph"), header["version"])
+
+
+def _as_json(name: str, value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``value`` if JSON can hold it, or raise."""
+    try:
+        json.dumps(dict(value))
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"{name} must be a dictionary of what JSON can hold, text, numbers, lists and dictionaries: {error}. "
+            "Convert arrays with .tolist() and other things with str()."
+        ) from error
+    return dict(value)
+
+
+def _misfit(version: str) -> str:
+    """What a file is that has the right checksum but not the content that :func:`load` looks for."""
+    from hypergnn import __version__
+
+    if version == __version__:
+        return "is not what hypergnn.save writes, though it says that this version wrote it"
+    return f"does not fit this version of hypergnn, but {version}"
 
 
 def _network(header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Network:

@@ -26,7 +26,7 @@ _SETTINGS: dict[str, tuple[Any, str]] = {
     "depth": (int, "number of layers"),
     "dropout": (float, "share of each layer's input left out"),
     "attention_dropout": (float, "share of what attention learns left out"),
-    "feature_scaling": (str, "row: divide by the row's sum; none: leave as it is"),
+    "feature_scaling": (str, "row: divide by the row's sum; none: as it is (default of --features)"),
     "learning_rate": (float, "of Adam"),
     "weight_decay": (float, "factor of the L2 penalty"),
     "patience": (int, "epochs to wait for a lower validation loss"),
@@ -88,6 +88,8 @@ def _config(arguments: argparse.Namespace, dataset: str) -> Config:
     from hypergnn.models import KINDS, paper_config
 
     given = {name: getattr(arguments, name) for name in (*_SETTINGS, "skip") if getattr(arguments, name) is not None}
+    if arguments.features is not None:  # rows of measurements mean nothing as shares: one alone would always be 1
+        given = {"feature_scaling": "none", **given}
     config = replace(paper_config(dataset if arguments.dataset else "", arguments.model), **given)
     if "attention_dropout" in given and not KINDS[config.model].has_attention:
         raise ValueError(f"--attention-dropout must be omitted with {config.model}, which has no attention.")

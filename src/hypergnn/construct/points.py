@@ -43,7 +43,7 @@ def from_knn(
         k: How many others, fewer than there are points.
         metric: Any metric of scikit-learn's nearest neighbours for the kind of ``X``, for example ``"cosine"``. An
             approximate search knows most of them.
-        approximate: Whether to search approximately, with pynndescent (``hypergnn[ann]``). If ``None``, only where
+        approximate: Whether to search approximately, with pynndescent (the extra ``ann``). If ``None``, only where
             an exact search would compare more than 100,000 points with each other.
         seed: Seed of the approximate search.
 

@@ -18,16 +18,22 @@ from torch import Tensor
 from hypergnn.checks import check_choice, check_number
 from hypergnn.estimator.known import KnownRows
 from hypergnn.estimator.labels import hold_out
-from hypergnn.estimator.points import Clusters, Given, Neighbours
-from hypergnn.estimator.properties import Attributes, Words
+from hypergnn.estimator.points import Clusters, Given, Neighbours, check_order
+from hypergnn.estimator.properties import Attributes, Words, check_texts
 from hypergnn.features import SparseFeatures
 from hypergnn.functional.projection import Features
 from hypergnn.hypergraph import Hypergraph
 from hypergnn.models import Config, Network
+from hypergnn.tabular import row_names
 from hypergnn.training.engine import Task, Trial
 from hypergnn.training.engine import train as fit_trials
 
-CONSTRUCT = ("knn", "clusters", "attributes", "text")
+OPTIONS = {
+    "knn": ("metric", "approximate", "seed"),  # its k is n_neighbors
+    "clusters": ("n_clusters", "seed"),
+    "attributes": ("columns", "bins", "missing"),
+    "text": ("min_df", "max_df", "max_words", "stop_words", "vectorizer"),
+}
 MODELS = ("hyper-conv", "hyper-attention", "mlp")
 Ids = npt.NDArray[np.int64]
 Values = npt.NDArray[Any]
@@ -63,9 +69,10 @@ class HypergraphEstimator(BaseEstimator):  # type: ignore[misc]
     def _read(self, X: Any, *, reset: bool) -> Any:
         """``X`` checked, and its names remembered or compared with those of the training."""
         if self.construct == "text":
-            return X if np.ndim(X) < 2 else np.asarray(X).ravel()
+            return check_texts(X)
         if self.construct != "attributes":
-            return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=np.float64)
+            with _advising():
+                return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=np.float64)
         if hasattr(X, "columns"):
             validate_data(self, X, reset=reset, skip_check_array=True)
             return X
@@ -75,22 +82,32 @@ class HypergraphEstimator(BaseEstimator):  # type: ignore[misc]
         return array
 
     def _build(self, X: Any, hypergraph: Hypergraph | None) -> None:
-        """Make the hypergraph of the training and the features of its vertices."""
-        self._relation = self._relate(X, hypergraph)
+        """Read ``X``, make the hypergraph of the training and the features of its vertices."""
+        if not isinstance(self.scale, (bool, np.bool_)):
+            raise TypeError(f"scale must be True or False; got {self.scale!r} of type {type(self.scale).__name__}.")
+        rows = self._read(X, reset=True)
+        self._relation = self._relate(rows, hypergraph)
         self.hypergraph_ = self._relation.hypergraph
-        self._features = self._relation.features(X)
-        self._known = KnownRows(self._features)
         self._is_given = hypergraph is not None or callable(self.construct)
+        if self._is_given:
+            check_order(self.hypergraph_, row_names(X))
+        self._features = self._relation.features(rows)
+        self._known = KnownRows(self._features)
 
     def _relate(self, X: Any, hypergraph: Hypergraph | None) -> Relation:
         options = dict(self.construct_options or {})
         if not callable(self.construct):
-            check_choice("construct", self.construct, CONSTRUCT)
+            check_choice("construct", self.construct, tuple(OPTIONS))
+            _check_options(options, self.construct)
         if hypergraph is not None:
             if self.construct in ("attributes", "text"):
                 raise ValueError(
                     f"hypergraph must not be given with construct={self.construct!r}, which makes its own: "
                     "encode X as numbers and leave construct out."
+                )
+            if options:
+                raise ValueError(
+                    "construct_options must be left out where a hypergraph is given: nothing is constructed."
                 )
             return Given(X, scale=self.scale, make=lambda _: hypergraph)
         if callable(self.construct):
@@ -165,6 +182,37 @@ class HypergraphEstimator(BaseEstimator):  # type: ignore[misc]
             with one_thread(), torch.no_grad():
                 out[new] = read(as_features(features[new]), readers).numpy()
         return out
+
+
+def _check_options(options: Mapping[str, Any], construct: str) -> None:
+    """Raise unless the constructor has these options."""
+    unknown = [name for name in options if name not in OPTIONS[construct]]
+    if unknown:
+        there_are = ", ".join(map(repr, OPTIONS[construct]))
+        hint = {"knn": " For the number of neighbours: n_neighbors=.", "text": " For others: a vectorizer."}
+        raise ValueError(
+            f"construct_options must be among those of construct={construct!r}, {there_are}; got {unknown[0]!r}."
+            f"{hint.get(construct, '')}"
+        )
+
+
+@contextmanager
+def _advising() -> Iterator[None]:
+    """What is not numbers is refused with the way to use it."""
+    try:
+        yield
+    except ValueError as error:
+        told = str(error).splitlines()[0]
+        if "contains NaN" in told:
+            raise ValueError(
+                f"{told} Fill in what is missing, or take construct='attributes', which allows it."
+            ) from error
+        if "could not convert string" in told:
+            raise ValueError(
+                f"{told}. X must hold numbers: encode words, or take construct='attributes', which makes hyperedges of "
+                "equal ones, or construct='text' for texts."
+            ) from error
+        raise
 
 
 def as_features(matrix: Any) -> Features:

@@ -11,21 +11,27 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from hypergnn.estimator.base import HypergraphEstimator, as_features
-from hypergnn.estimator.labels import encode_labels
+from hypergnn.checks import find_named
+from hypergnn.estimator.base import HypergraphEstimator, as_features, one_thread
+from hypergnn.estimator.labels import check_all_labelled, encode_labels
+from hypergnn.explaining import Explanation, explain
 from hypergnn.hypergraph import Hypergraph
+from hypergnn.saving import SavedModel
 
 
 class HypergraphClassifier(ClassifierMixin, HypergraphEstimator):  # type: ignore[misc]
     """Semi-supervised classification: rows are vertices, what they have in common are hyperedges.
 
     The network learns from the labelled rows and sees all of them. Unlabelled are rows whose label is -1 or NaN
-    (numbers), ``None`` or NaN (strings), as in scikit-learn's ``LabelSpreading``; where -1 and 1 are the only numbers,
-    both are classes. With a label in each row it is an ordinary classifier.
+    (numbers), ``None``, NaN or the number -1 (strings), as in scikit-learn's ``LabelSpreading``; where -1 and 1 are the
+    only numbers, both are classes. With a label in each row it is an ordinary classifier.
 
-    **New rows.** ``predict`` gives a row that was there in training what training gave it (:attr:`transduction_`).
-    A new row joins hyperedges of the training by the rule that made them, and reads what these hold; hyperedges and
-    rows of the training stay what they are. So a prediction does not depend on what else is predicted with it.
+    **New rows.** ``predict`` gives a row that was there in training what training gave it (:attr:`transduction_`). It
+    knows such a row by its features: where a given hypergraph tells rows with equal features apart, only
+    :attr:`transduction_` and ``predict`` of the whole training table do so, and in any other table such a row gets the
+    mean of its equals. A new row joins hyperedges of the training by the rule that made them, and reads what these
+    hold; hyperedges and rows of the training stay what they are. So a prediction of a new row does not depend on what
+    else is predicted with it.
 
     | ``construct``    | hyperedges                               | which a new row joins                    |
     | ---------------- | ---------------------------------------- | ---------------------------------------- |
@@ -58,7 +64,9 @@ class HypergraphClassifier(ClassifierMixin, HypergraphEstimator):  # type: ignor
         validation_fraction: Share of each class's labels to hold out, rounded down; with ``early_stopping`` only. If
             that is none, all epochs are taken.
         n_epochs_no_change: Epochs without a lower loss after which training ends; with ``early_stopping`` only.
-        random_state: Seed or generator for the first parameters, dropout and what is held out.
+        random_state: A whole number for the same result each time, a ``numpy.random.RandomState``, or ``None`` for
+            another result each time: it decides the first parameters, dropout and what is held out. Clusters and
+            approximate neighbours have a ``"seed"`` of their own among ``construct_options``.
 
     Attributes:
         classes_: The classes, sorted.
@@ -69,8 +77,9 @@ class HypergraphClassifier(ClassifierMixin, HypergraphEstimator):  # type: ignor
         loss_curve_: Training loss of each epoch.
         validation_curve_: Loss on what was held out, of each epoch; empty if nothing was.
         n_epochs_: Epochs taken.
-        n_features_in_: Columns of ``X``.
-        feature_names_in_: Their names, where they have names.
+        n_features_in_: Number of columns of ``X``; not there for ``"text"``.
+        feature_names_in_: Their names, where ``X`` is a table whose columns are all called by strings; not there for
+            ``"text"``.
 
     Example:
         >>> import numpy as np, hypergnn as hg
@@ -135,8 +144,7 @@ class HypergraphClassifier(ClassifierMixin, HypergraphEstimator):  # type: ignor
             TypeError: If something is of a wrong kind.
             ValueError: If values or shapes cannot be, or no row has a label.
         """
-        rows = self._read(X, reset=True)
-        self._build(rows, hypergraph)
+        self._build(X, hypergraph)
         if y is None:
             raise ValueError("HypergraphClassifier requires y to be passed, but the target y is None")
         self.classes_, codes = encode_labels(y, self.hypergraph_.n_vertices)
@@ -156,6 +164,57 @@ class HypergraphClassifier(ClassifierMixin, HypergraphEstimator):  # type: ignor
         """The probability of each class for each row, ``(rows, classes)``, in the order of :attr:`classes_`."""
         check_is_fitted(self)
         return self._of_rows(X, self.label_distributions_, self._probabilities)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of rows that :meth:`predict` gives their label.
+
+        Args:
+            X: As in :meth:`predict`.
+            y: A label for each row.
+            sample_weight: What each row counts; all the same if omitted.
+
+        Raises:
+            ValueError: If a row has no label.
+        """
+        check_is_fitted(self)
+        check_all_labelled(y, self.classes_)
+        return float(super().score(X, y, sample_weight=sample_weight))
+
+    def explain(self, row: Any, *, target: Any = None) -> Explanation:
+        """Tell why a row of the training got its class: what each of its hyperedges added to the score.
+
+        Hyperedges go by their names: values of columns, words, those of a given hypergraph; one of ``"knn"`` by the
+        number of the row that it is around. Of rows with equal features, which :attr:`label_distributions_` gives
+        their mean, this takes the one apart that was asked for.
+
+        Args:
+            row: Its name, where the hypergraph has names, or its number in the table of the training.
+            target: The class to explain; the one in :attr:`transduction_` if omitted.
+
+        Raises:
+            ValueError: If there is no such row or class.
+
+        Example:
+            >>> import hypergnn as hg
+            >>> texts = ["ripe apple pie", "apple and plum", "steel hammer", "hammer and nail"]
+            >>> model = hg.HypergraphClassifier(
+            ...     construct="text", construct_options={"min_df": 1, "max_df": 1.0}, random_state=0
+            ... ).fit(texts, ["fruit", None, "tool", None])
+            >>> why = model.explain(1)
+            >>> why.target_name, sorted(why.names)
+            ('fruit', ['apple', 'bias', 'plum'])
+        """
+        check_is_fitted(self)
+        number = find_named("row", row, self.hypergraph_.vertex_names, self.hypergraph_.n_vertices)
+        wanted = self.transduction_[number] if target is None else target
+        classes = self.classes_.tolist()
+        if wanted not in classes:
+            raise ValueError(
+                f"target must be one of the classes, {', '.join(map(repr, classes[:10]))}; got {wanted!r}."
+            )
+        named = SavedModel(self.network_, tuple(map(str, classes)), {})
+        with one_thread():
+            return explain(named, self.hypergraph_, number, x=self._features, target=classes.index(wanted))
 
     def _probabilities(self, x_new: Any, readers: Hypergraph) -> Tensor:
         scores = self.network_.read(as_features(self._features), self.hypergraph_, x_new, readers)

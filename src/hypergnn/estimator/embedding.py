@@ -47,6 +47,12 @@ class HypergraphEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Hyp
     Attributes:
         embedding_: Embedding of the rows of the training.
         hypergraph_: The hypergraph.
+        network_: The trained network; trained only, as the three that follow.
+        loss_curve_: Training loss of each epoch.
+        validation_curve_: Empty: nothing is held out.
+        n_epochs_: Epochs taken.
+        n_features_in_: As in :class:`HypergraphClassifier`.
+        feature_names_in_: As there.
 
     Example:
         >>> import hypergnn as hg
@@ -109,7 +115,7 @@ class HypergraphEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Hyp
             y: Labels, if ``trained``; else ignored.
             hypergraph: As in :meth:`HypergraphClassifier.fit`.
         """
-        self._build(self._read(X, reset=True), hypergraph)
+        self._build(X, hypergraph)
         if self.trained:
             check_size("depth", self.depth, minimum=2)
             if y is None:

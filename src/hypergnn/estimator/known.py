@@ -25,12 +25,12 @@ class KnownRows:
         """Remember each row."""
         self._place: dict[bytes, int] = {}
         self.group = np.array(
-            [self._place.setdefault(key, len(self._place)) for key in _keys(features)], dtype=np.int64
+            [self._place.setdefault(key, len(self._place)) for key in row_keys(features)], dtype=np.int64
         )
 
     def find(self, features: Any) -> Ids:
         """The group of each row, -1 of those that are new."""
-        return np.array([self._place.get(key, -1) for key in _keys(features)], dtype=np.int64)
+        return np.array([self._place.get(key, -1) for key in row_keys(features)], dtype=np.int64)
 
     def mean(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """The mean over each group of something that all rows of the training have, ``(groups, ...)``."""
@@ -42,7 +42,7 @@ class KnownRows:
         return np.asarray(total / size.reshape(-1, *[1] * (values.ndim - 1)), dtype=values.dtype)
 
 
-def _keys(features: Any) -> list[bytes]:
+def row_keys(features: Any) -> list[bytes]:
     """Each row as bytes; equal rows give equal bytes."""
     if not sparse.issparse(features):
         rows = np.ascontiguousarray(features) + 0.0  # -0.0 is 0.0

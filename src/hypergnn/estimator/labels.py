@@ -18,30 +18,28 @@ Ids = npt.NDArray[np.int64]
 def encode_labels(y: Any, n_rows: int) -> tuple[npt.NDArray[Any], Ids]:
     """The classes, sorted, and the class of each row, -1 where it has no label.
 
-    Numbers mark a missing label by -1 or NaN, strings by ``None`` or NaN. Where -1 and 1 are the only numbers, both are
-    classes: that is how two classes are often written, and of one class nothing could be learned.
+    Numbers mark a missing label by -1 or NaN, strings by ``None``, NaN or the number -1. Where -1 and 1 are the only
+    numbers, both are classes: that is how two classes are often written, and of one class nothing could be learned.
 
     Raises:
-        ValueError: If labels are not classes, no row has one, or there is not one entry per row.
+        TypeError: If labels are of several kinds.
+        ValueError: If labels are not classes, no row has one, there is not one entry per row, or the text of one is
+            what NumPy makes of a missing label among strings.
 
     Example:
         >>> encode_labels(["b", None, "a"], 3)
         (array(['a', 'b'], dtype=object), array([ 1, -1,  0]))
     """
-    has_columns = hasattr(y, "dtype") or not hasattr(y, "__array__")
-    y = y if has_columns else np.asarray(y)
-    column = as_column(y if np.ndim(y) < 2 else column_or_1d(y, warn=True), name="y")
+    column = _column(y)
     if len(column) != n_rows:
         raise ValueError(f"y must have one entry per row of X, {n_rows}; got {len(column)}. Mark missing labels by -1.")
     codes, values, is_numeric = encode(column)
-    if is_numeric and values.dtype.kind == "O":
-        values = np.array(values.tolist())
-    if is_numeric and set(values.tolist()) != {-1, 1}:
-        codes = np.where((codes >= 0) & (values[codes] == -1), -1, codes) if values.size else codes
+    if values.size:
+        codes = np.where((codes >= 0) & _marks_missing(values, is_numeric)[codes], -1, codes)
     present = np.unique(codes[codes >= 0])
     if not present.size:
         raise ValueError("y must label at least one row; every entry is -1, None or NaN.")
-    labels = values[present]
+    labels = _of_one_type(values[present], is_numeric)
     if labels.dtype.kind == "f":
         assert_all_finite(labels, input_name="y")
     try:
@@ -55,6 +53,47 @@ def encode_labels(y: Any, n_rows: int) -> tuple[npt.NDArray[Any], Ids]:
     number = np.full(values.size + 1, -1)
     number[present] = place
     return classes, number[codes]
+
+
+def check_all_labelled(y: Any, classes: npt.NDArray[Any]) -> None:
+    """Raise unless each entry is a label, as a comparison with what was predicted needs it.
+
+    Example:
+        >>> check_all_labelled([1, -1], np.array([-1, 1]))  # here -1 is a class
+        >>> check_all_labelled([2, -1], np.array([1, 2]))
+        Traceback (most recent call last):
+        ValueError: y must have a label in each row; 1 of 2 have none. Leave them out, e.g. score(X[known], y[known]).
+    """
+    codes, values, _ = encode(_column(y))
+    is_label = np.append(~_marks_missing(values, is_numeric=False) | (-1 in classes.tolist()), False)[codes]
+    if not is_label.all():
+        without = f"{np.count_nonzero(~is_label)} of {is_label.size} have none"
+        raise ValueError(f"y must have a label in each row; {without}. Leave them out, e.g. score(X[known], y[known]).")
+
+
+def _column(y: Any) -> Any:
+    """``y`` as one column, in the library that it came from."""
+    has_columns = hasattr(y, "dtype") or not hasattr(y, "__array__")
+    y = y if has_columns else np.asarray(y)
+    return as_column(y if np.ndim(y) < 2 else column_or_1d(y, warn=True), name="y")
+
+
+def _marks_missing(values: npt.NDArray[Any], is_numeric: bool) -> npt.NDArray[np.bool_]:
+    """Which of the distinct entries of ``y`` say that there is no label."""
+    listed = values.tolist()
+    if is_numeric and set(listed) == {-1, 1}:
+        return np.zeros(values.size, dtype=bool)
+    return np.array([not isinstance(one, (str, bytes)) and one == -1 for one in listed], dtype=bool)
+
+
+def _of_one_type(labels: npt.NDArray[Any], is_numeric: bool) -> npt.NDArray[Any]:
+    """The labels, as numbers or truth values if they are; or raise if text stands for a missing one."""
+    for text in ("-1", "nan", ""):
+        if any(isinstance(label, str) and label == text for label in labels):
+            raise ValueError(f"y holds the text {text!r} as a label; mark missing labels among strings by None.")
+    if labels.dtype.kind == "O" and (is_numeric or all(isinstance(label, bool) for label in labels)):
+        return np.array(labels.tolist())
+    return labels
 
 
 def hold_out(y: Ids, labelled: Ids, fraction: float, rng: np.random.RandomState) -> tuple[Ids, Ids]:

@@ -11,8 +11,9 @@ from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import MinMaxScaler, StandardScaler, normalize
 
-from hypergnn.checks import check_size
+from hypergnn.checks import Names, check_size
 from hypergnn.construct import from_clusters, from_knn
+from hypergnn.estimator.known import row_keys
 from hypergnn.hypergraph import Hypergraph
 
 Ids = npt.NDArray[np.int64]
@@ -77,7 +78,7 @@ class Clusters(Points):
     def __init__(self, X: Any, *, scale: bool, options: Mapping[str, Any]) -> None:
         """Make the hypergraph; where there are fewer different rows than clusters, with fewer clusters."""
         super().__init__(X, scale=scale)
-        n_different = len({row.tobytes() for row in self._dense(self.positions)})
+        n_different = len(set(row_keys(self.positions)))
         asked = options.get("n_clusters", 10)
         several = list(asked) if isinstance(asked, (list, tuple, np.ndarray)) else [asked]
         fitting = sorted({min(check_size("n_clusters", one, minimum=2), n_different) for one in several})
@@ -88,21 +89,17 @@ class Clusters(Points):
             self.hypergraph = from_clusters(self.positions, **{**options, "n_clusters": fitting})
             names = [str(name).partition(" of ")[2] for name in np.asarray(self.hypergraph.hyperedge_names)]
             self._scales = [names.count(one) for one in dict.fromkeys(names)]
-        size = self.hypergraph.hyperedge_degree().numpy()
-        self._centres = self._dense(self.hypergraph.to_scipy().T @ self.positions) / size[:, None]
+        mean = self.hypergraph.to_scipy().T.multiply(1 / self.hypergraph.hyperedge_degree().numpy()[:, None])
+        self._centres = mean.tocsr() @ self.positions  # sparse if the positions are
 
     def join(self, X: Any) -> sparse.csr_array:
         """Memberships of new rows, ``(rows, M)``."""
-        positions, start, joined = self._dense(self._positions(X)), 0, []
+        positions, start, joined = self._positions(X), 0, []
         for size in self._scales:
             search = NearestNeighbors(n_neighbors=1).fit(self._centres[start : start + size])
             joined.append(search.kneighbors(positions, return_distance=False) + start)
             start += size
         return memberships(np.hstack(joined), start)
-
-    @staticmethod
-    def _dense(matrix: Any) -> npt.NDArray[Any]:
-        return np.ascontiguousarray(matrix.toarray() if sparse.issparse(matrix) else matrix)
 
 
 class Given(Points):
@@ -125,6 +122,20 @@ def check_given(H: object, n_rows: int) -> Hypergraph:
     if H.n_vertices != n_rows:
         raise ValueError(f"hypergraph must have a vertex for each row of X, {n_rows}; got {H.n_vertices}.")
     return H
+
+
+def check_order(H: Hypergraph, names: Names | None) -> None:
+    """Raise if the vertices are called as the rows are, but stand in another order."""
+    if names is None or H.vertex_names is None:
+        return
+    rows, vertices = names.tolist(), H.vertex_names.tolist()
+    if rows != vertices and set(rows) == set(vertices):
+        place = next(place for place, (row, vertex) in enumerate(zip(rows, vertices, strict=True)) if row != vertex)
+        raise ValueError(
+            f"hypergraph must have its vertices in the order of the rows of X; vertex {place} is {vertices[place]!r}, "
+            f"row {place} is {rows[place]!r}. Make it with vertices=X.index, or sort X and y by it: "
+            "X.loc[hypergraph.vertex_names]."
+        )
 
 
 def memberships(hyperedges: Ids, n_hyperedges: int) -> sparse.csr_array:

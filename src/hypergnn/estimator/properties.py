@@ -27,14 +27,20 @@ class Attributes:
         wanted = options.pop("columns", None)
         self._keep_missing = options.get("missing", "ignore") == "value"
         bins = options.pop("bins")
+        if isinstance(wanted, str):
+            raise TypeError(f"columns must be a list of names; got {wanted!r}. For one column: [{wanted!r}].")
         self._columns: dict[Any, dict[Any, int] | tuple[npt.NDArray[Any], int]] = {}
         self._missing: dict[Any, int] = {}
         table, parts, start = _table(X), [], 0
-        for name in table if wanted is None else wanted:
+        columns = list(table if wanted is None else wanted)
+        for name in bins if isinstance(bins, Mapping) else ():
+            if name not in columns:
+                raise ValueError(f"bins must name columns that are used; got {name!r}. There are: {columns}.")
+        for name in columns:
             own_bins = bins.get(name) if isinstance(bins, Mapping) else bins
             part = _column_hypergraph(table, name, {"bins": own_bins, **options})
             if part is not None:
-                self._remember(name, table[name], part, start)
+                self._remember(name, table[name], part, start, asked=isinstance(bins, Mapping) and name in bins)
                 parts.append(part)
                 start += part.n_hyperedges
         if not parts:
@@ -52,25 +58,28 @@ class Attributes:
         for name, known in self._columns.items():
             if name not in table:
                 raise ValueError(f"X must have the columns of the training; {name!r} is missing.")
-            joined = _joined(table[name], known, self._missing.get(name, -1))
+            joined = _joined(name, table[name], known, self._missing.get(name, -1))
             rows.append(np.flatnonzero(joined >= 0))
             hyperedges.append(joined[joined >= 0])
         pairs = (np.concatenate(rows), np.concatenate(hyperedges))
         shape = (_n_rows(table), self.hypergraph.n_hyperedges)
         return sparse.coo_array((np.ones(pairs[0].size), pairs), shape=shape).tocsr()
 
-    def _remember(self, name: Any, column: Any, part: Hypergraph, start: int) -> None:
-        """How values of a column lead to hyperedges: each value by itself, or the upper end of each bin."""
+    def _remember(self, name: Any, column: Any, part: Hypergraph, start: int, *, asked: bool) -> None:
+        """How values of a column lead to hyperedges: each value by itself, or the upper end of each bin.
+
+        As in :func:`from_attributes`, numbers are in bins if there are more than two, or if ``asked`` was asked for.
+        """
         members = part.to_hyperedges()
-        codes, values, _ = encode(column)
+        codes, values, is_numeric = encode(column)
         labels = np.asarray(part.hyperedge_names).tolist()
         if self._keep_missing and labels[-1] == f"{name} missing":
             self._missing[name] = start + len(labels) - 1
             members = members[:-1]
-        if all(np.unique(codes[rows]).size == 1 for rows in members):
-            self._columns[name] = {values[codes[rows[0]]]: start + place for place, rows in enumerate(members)}
-        else:
+        if is_numeric and (asked or values.size > 2):
             self._columns[name] = (np.array([values[codes[rows]].max() for rows in members], dtype=float), start)
+        else:
+            self._columns[name] = {values[codes[rows[0]]]: start + place for place, rows in enumerate(members)}
 
 
 class Words:
@@ -83,6 +92,11 @@ class Words:
         own = given.pop("vectorizer", None)
         if own is None:
             own = TfidfVectorizer(**given)
+        elif len(options) > 1:
+            raise ValueError(
+                "vectorizer must be the only one of construct_options: it brings its own min_df, max_df, max_words "
+                "(max_features) and stop_words, set them there."
+            )
         elif not hasattr(own, "vocabulary_"):  # a setting is never fitted itself
             own = clone(own)
         self._vectorizer = own
@@ -95,6 +109,21 @@ class Words:
     def join(self, X: Any) -> sparse.csr_array:
         """Memberships of new documents, ``(rows, M)``."""
         return sparse.csr_array(self._vectorizer.transform(list(X)) != 0, dtype=np.float64)
+
+
+def check_texts(X: Any) -> Any:
+    """Return texts as one column, or raise if ``X`` is one text or several columns."""
+    if isinstance(X, (str, bytes)):
+        raise ValueError(f"X must be several texts, one per row; got one. Give a list of texts: [{X[:20]!r}, …].")
+    if np.ndim(X) < 2:
+        return X
+    columns = np.asarray(X)
+    if columns.ndim > 2 or columns.shape[1] != 1:
+        raise ValueError(
+            f"X must be one column of texts; got shape {columns.shape}. Join columns to one, e.g. "
+            "table['title'] + ' ' + table['text']."
+        )
+    return columns.ravel()
 
 
 def _table(X: Any) -> dict[Any, Any]:
@@ -123,7 +152,9 @@ def _column_hypergraph(table: Mapping[Any, Any], name: Any, options: Mapping[str
         raise
 
 
-def _joined(column: Any, known: dict[Any, int] | tuple[npt.NDArray[Any], int], missing: int) -> npt.NDArray[np.int64]:
+def _joined(
+    name: Any, column: Any, known: dict[Any, int] | tuple[npt.NDArray[Any], int], missing: int
+) -> npt.NDArray[np.int64]:
     """The hyperedge of each row, -1 for none."""
     if isinstance(known, dict):
         codes, values, _ = encode(column)
@@ -131,6 +162,6 @@ def _joined(column: Any, known: dict[Any, int] | tuple[npt.NDArray[Any], int], m
     upper, start = known
     numbers = as_numbers(column)
     if numbers is None:
-        raise ValueError("a column that held numbers in training must hold numbers; it holds other things.")
+        raise ValueError(f"column {name!r} held numbers in training and must hold numbers; it holds other things.")
     place = np.minimum(np.searchsorted(upper, numbers), upper.size - 1) + start
     return np.where(np.isnan(numbers), missing, place)

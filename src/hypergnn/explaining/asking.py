@@ -126,7 +126,8 @@ def _question(model: Any, H: Any, x: Any, graph: Graph | SharedGraph | None, x_h
     network = model.network if isinstance(model, SavedModel) else model
     if not isinstance(network, (Network, Layer)):
         raise TypeError(
-            f"model must be a network, what hypergnn.load gives, or a layer of hypergnn; got {type(model).__name__}."
+            f"model must be a network, what hypergnn.load gives, or a layer of hypergnn; got {type(model).__name__}. "
+            "For a HypergraphClassifier call its explain(row)."
         )
     if H is not None and not isinstance(H, (Dataset, Hypergraph)):
         raise TypeError(f"H must be a Hypergraph or a Dataset; got {type(H).__name__}.")

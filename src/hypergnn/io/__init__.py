@@ -2,7 +2,7 @@
 
 Each pair is lossless for what both sides can hold. What one of them cannot hold is refused with an error that says so,
 never dropped silently; ``ignore`` lets it go, see :mod:`hypergnn.io.losses`. Libraries are imported when a function
-needs them: ``pip install 'hypergnn[interop,tables]'`` brings them all.
+needs them: ``pip install '.[interop,tables]'`` in the folder of the source brings them all.
 
 Vertices and hyperedges that have no names are called by their numbers, and the other way round: names that are exactly
 the numbers 0, 1, 2, …, in whatever order, are taken for numbers, so that vertex 2 of the other side is vertex 2 here.
