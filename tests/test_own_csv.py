@@ -76,6 +76,48 @@ def test_rows_in_another_order_than_vertices_are_told(people, clubs):
     hg.HypergraphClassifier(max_epochs=2).fit(mended[["height"]], mended["town"], hypergraph=H)
 
 
+def test_labels_in_another_order_than_rows_are_told(people):
+    table = pd.read_csv(people, index_col="id")
+    with pytest.raises(ValueError, match="y must have its labels in the order of the rows of X; label 0 is 'p39'"):
+        hg.HypergraphClassifier().fit(table[["age"]], table["town"][::-1])
+
+
+@pytest.mark.parametrize("missing", ["-1", "", "NA", "null"])
+def test_what_stands_for_a_missing_label_is_no_class(clubs, tmp_path, missing):
+    labels = tmp_path / "labels.csv"
+    rows = [f"p{place:02d},{missing if place > 9 else place % 2}" for place in range(40)]
+    labels.write_text("id,label\n" + "\n".join(rows) + "\n")
+    if missing.isalpha():
+        with pytest.raises(ValueError, match=f"column 'label' holds '{missing}', which looks like a missing label"):
+            hg.datasets.from_tables(incidences=clubs, labels=labels)
+    else:
+        data = hg.datasets.from_tables(incidences=clubs, labels=labels)
+        assert data.class_names == ("0", "1")
+        assert (data.y >= 0).sum() == 10
+
+
+def test_two_classes_may_be_called_minus_one_and_one(clubs):
+    labels = {"id": ["p00", "p01", "p02", "p03", "p04", "p05"], "label": [-1, 1, -1, 1, -1, 1]}
+    assert hg.datasets.from_tables(incidences=clubs, labels=labels).class_names == ("-1", "1")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"id,club\n", "incidences: there must be at least one row"),
+        (b"", "there must be a column for the vertex; there is none: the file is empty"),
+        (b"id;club\np01;chess\n", "column for the hyperedge; there is only 'id;club'. Columns are separated by commas"),
+        ("id,clüb\np01,chess\n".encode("latin-1"), "clubs.csv must be text in UTF-8"),
+    ],
+    ids=["header only", "empty", "semicolons", "Latin-1"],
+)
+def test_files_that_are_no_tables_are_told(tmp_path, content, message):
+    path, features = tmp_path / "clubs.csv", {"id": ["p01"], "age": [30]}
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=message):
+        hg.datasets.from_tables(incidences=path, features=features)
+
+
 def test_unknown_ids_are_named(people, clubs):
     clubs.write_text(clubs.read_text() + "p99,chess\n")
     table = pd.read_csv(people, index_col="id")

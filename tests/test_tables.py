@@ -244,7 +244,7 @@ def changed(table, **columns):
             r"incidences: .* row 1 has",
         ),
         ({"incidences": changed(INCIDENCES, weight=[1, 2, 3, 3, 3])}, ValueError, r"incidences: .* 'x' has"),
-        ({"incidences": {"vertex": ["a"]}}, ValueError, r"incidences: there must be a column for each hyperedge"),
+        ({"incidences": {"vertex": ["a"]}}, ValueError, r"incidences: there must be a column for the hyperedge"),
         ({"vertex": "id"}, ValueError, r"incidences: there must be a column 'id', as vertex says; there are 'vertex'"),
         ({"hyperedge": "vertex"}, ValueError, r"must be in two columns; both are in 'vertex'"),
         ({"incidences": {"vertex": [], "hyperedge": []}, "features": None, "labels": None}, ValueError, r"no rows"),

@@ -66,7 +66,9 @@ def _choose(names: Sequence[Any], asked: Mapping[str, str | None]) -> dict[str, 
         if roles[role] is None and role not in _OPTIONAL:
             roles[role] = next((name for name in names if name not in roles.values()), None)
             if roles[role] is None:
-                raise ValueError(f"there must be a column for each {role}; there are only {listed(names)}.")
+                only = f"only {listed(names)}" if names else "none: the file is empty"
+                commas = ". Columns are separated by commas" if len(names) == 1 and ";" in str(names[0]) else ""
+                raise ValueError(f"there must be a column for the {role}; there is {only}{commas}.")
     return roles
 
 

@@ -21,6 +21,7 @@ from hypergnn.tabular import as_numbers, encode
 
 Ids = npt.NDArray[np.int64]
 _MOSTLY_ZERO = 0.1
+_DOUBTFUL = frozenset({"NA", "N/A", "NaN", "nan", "null", "None"})
 _PARTS = ("train", "val", "test")
 
 
@@ -51,7 +52,8 @@ def from_tables(
         features: A row for each vertex: its id, and columns of numbers. If omitted, the features of a vertex are its
             memberships, a 1 for each hyperedge that it is in.
         labels: A row for a vertex: its id, its class, and perhaps its part of the split. Vertices without a row or
-            with an empty class are unlabelled. If omitted, all are, and there is no split.
+            with an empty class, or -1 where classes are numbers, are unlabelled. If omitted, all are, and there is no
+            split.
         links: A row for each pairwise link, in the columns ``source`` and ``target``, or else the first two. The
             models ``gcn`` and ``gat`` need them.
         vertex: The column of vertex ids in the first three tables; ``"vertex"`` if omitted, or else the first one.
@@ -141,6 +143,8 @@ def _hypergraph(opened: Opened, names: npt.NDArray[Any], place: dict[str, int]) 
     if vertex == hyperedge:
         raise ValueError(f"incidences: vertices and hyperedges must be in two columns; both are in {vertex!r}.")
     with blaming("incidences"):
+        if not opened.table.n_rows:
+            raise ValueError("there must be at least one row, a vertex and a hyperedge that it is in; there is none.")
         codes, values, _ = encode(opened.column("hyperedge"))
         ids = np.array([*as_text(values, hyperedge), None], dtype=object)[codes]  # as text, numbers are names too
         columns = {vertex: _numbers(opened.ids["vertex"], place), hyperedge: ids}
@@ -210,8 +214,14 @@ def _classes(column: Any, name: Any) -> tuple[tuple[str, ...], Ids]:
     codes, values, _ = encode(column)
     texts = [text.strip() for text in as_text(values, name)]
     by_number = all(text.removeprefix("-").isdecimal() for text in texts if text)
-    classes = sorted(set(texts) - {""}, key=(lambda text: (int(text), text)) if by_number else None)
-    place = {text: number for number, text in enumerate(classes)} | {"": -1}
+    missing = {"", "-1"} if by_number and set(texts) - {"", "-1", "1"} else {""}  # -1 and 1 alone are two classes
+    if doubtful := sorted(_DOUBTFUL.intersection(texts)):
+        raise ValueError(
+            f"column {name!r} holds {doubtful[0]!r}, which looks like a missing label. Leave such cells empty, or give "
+            "the class another name."
+        )
+    classes = sorted(set(texts) - missing, key=(lambda text: (int(text), text)) if by_number else None)
+    place = {text: number for number, text in enumerate(classes)} | dict.fromkeys(missing, -1)
     return tuple(classes), np.array([*(place[text] for text in texts), -1])[codes]
 
 

@@ -90,7 +90,13 @@ class HypergraphEstimator(BaseEstimator):  # type: ignore[misc]
         self.hypergraph_ = self._relation.hypergraph
         self._is_given = hypergraph is not None or callable(self.construct)
         if self._is_given:
-            check_order(self.hypergraph_, row_names(X))
+            check_order(
+                row_names(X),
+                self.hypergraph_.vertex_names,
+                "hypergraph must have its vertices",
+                "vertex",
+                "Make it with vertices=X.index, or sort X and y by it: X.loc[hypergraph.vertex_names].",
+            )
         self._features = self._relation.features(rows)
         self._known = KnownRows(self._features)
 

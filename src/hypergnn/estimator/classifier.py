@@ -14,9 +14,11 @@ from torch import Tensor
 from hypergnn.checks import find_named
 from hypergnn.estimator.base import HypergraphEstimator, as_features, one_thread
 from hypergnn.estimator.labels import check_all_labelled, encode_labels
+from hypergnn.estimator.points import check_order
 from hypergnn.explaining import Explanation, explain
 from hypergnn.hypergraph import Hypergraph
 from hypergnn.saving import SavedModel
+from hypergnn.tabular import row_names
 
 
 class HypergraphClassifier(ClassifierMixin, HypergraphEstimator):  # type: ignore[misc]
@@ -147,6 +149,7 @@ class HypergraphClassifier(ClassifierMixin, HypergraphEstimator):  # type: ignor
         self._build(X, hypergraph)
         if y is None:
             raise ValueError("HypergraphClassifier requires y to be passed, but the target y is None")
+        check_order(row_names(X), row_names(y), "y must have its labels", "label", "Sort it: y.loc[X.index].")
         self.classes_, codes = encode_labels(y, self.hypergraph_.n_vertices)
         fraction = self.validation_fraction if self.early_stopping else 0.0
         trial = self._train(codes, len(self.classes_), fraction, self.n_epochs_no_change)

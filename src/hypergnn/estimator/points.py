@@ -124,17 +124,16 @@ def check_given(H: object, n_rows: int) -> Hypergraph:
     return H
 
 
-def check_order(H: Hypergraph, names: Names | None) -> None:
-    """Raise if the vertices are called as the rows are, but stand in another order."""
-    if names is None or H.vertex_names is None:
+def check_order(rows: Names | None, others: Names | None, must: str, entry: str, remedy: str) -> None:
+    """Raise if the entries of something are called as the rows of X are, but stand in another order."""
+    if rows is None or others is None:
         return
-    rows, vertices = names.tolist(), H.vertex_names.tolist()
-    if rows != vertices and set(rows) == set(vertices):
-        place = next(place for place, (row, vertex) in enumerate(zip(rows, vertices, strict=True)) if row != vertex)
+    ours, theirs = rows.tolist(), others.tolist()
+    if ours != theirs and set(ours) == set(theirs) and len(ours) == len(theirs):
+        place = next(place for place, (one, other) in enumerate(zip(ours, theirs, strict=True)) if one != other)
         raise ValueError(
-            f"hypergraph must have its vertices in the order of the rows of X; vertex {place} is {vertices[place]!r}, "
-            f"row {place} is {rows[place]!r}. Make it with vertices=X.index, or sort X and y by it: "
-            "X.loc[hypergraph.vertex_names]."
+            f"{must} in the order of the rows of X; {entry} {place} is {theirs[place]!r}, row {place} is "
+            f"{ours[place]!r}. {remedy}"
         )
 
 

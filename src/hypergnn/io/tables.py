@@ -150,8 +150,11 @@ def header(path: str | os.PathLike[str]) -> list[str]:
         ...     header(path)
         ['author', 'paper, or book']
     """
-    with open(path, encoding="utf-8-sig", newline="") as file:
-        return next(csv.reader(file), [])
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            return next(csv.reader(file), [])
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{os.fspath(path)} must be text in UTF-8; {error}. Save it so (Excel: CSV UTF-8).") from error
 
 
 def read_file(path: str | os.PathLike[str], *, text: Sequence[str] = ()) -> pyarrow.Table:

@@ -36,6 +36,10 @@ def predict(model: SavedModel, data: Dataset, *, device: str | torch.device = "c
         ...     hg.training.predict(hg.load(f"{folder}/model.safetensors"), data).shape
         (1797, 10)
     """
+    if not isinstance(data, Dataset):
+        raise TypeError(
+            f"data must be a Dataset; got {type(data).__name__}. Of a hypergraph, call model.network(x, ...)."
+        )
     config = model.network.config
     for name in KINDS[config.model].structures:
         if getattr(data, name) is None:
