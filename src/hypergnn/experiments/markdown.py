@@ -36,9 +36,9 @@ are in percent: mean ± standard deviation of the trials, and the interval in wh
 lies with 95 % confidence.
 
 The verdict is *reproduced* where the published mean lies in that interval, widened by the published spread where
-there is one; else our mean is *above* or *below* it. With a hundred trials the interval is narrow, so a cell can be
-above or below by a few tenths of a point, which other versions, initial values or readings of the paper would explain
-as well.
+there is one; else our mean is *above* or *below* it. With many trials the interval is narrow, so a cell can be above
+or below by a few tenths of a point, which other versions, initial values or readings of the paper would explain as
+well. How many trials a cell had stands beside it.
 
 The paper's claims that one method beats another are tested as the paper does it, by a one-sided two-sample t-test
 (p), and by Welch's, which does not take the spreads for equal. The trials of all networks share the data's one split,
@@ -85,7 +85,9 @@ def readme_table(results: Results) -> str:
         cells = [cell for column in table.columns if (cell := table.at(row, column)) is not None]
         lines = [line_of(cell, results) for cell in cells]
         rows.append([row, *(text for line in lines for text in (line.measured, line.published))])
-    return f"{BEGIN}\n{_table(head, rows)}\n{END}"
+    counts = sorted({len(results.trials(cell)) for cell in table.cells if results.trials(cell)})
+    trials = " to ".join(str(count) for count in dict.fromkeys((counts[0], counts[-1])))
+    return f"{BEGIN}\n{_table(head, rows)}\n\n{trials} trials a cell.\n{END}"
 
 
 def with_table(readme: str, results: Results) -> str:
