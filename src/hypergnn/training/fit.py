@@ -20,9 +20,9 @@ from hypergnn.training.workers import train_all
 
 LARGEST_BATCH = 16
 SMALLEST_BATCH = 4
-WORTH_SHARING = 3 << 19
+WORTH_SHARING = 3 << 18
 """Entries of a layer's activations up to which more trials in a batch share the cost of each step; beyond, they only
-drive one another from the cache."""
+drive one another from the cache. Attention has more steps, and shares the cost of twice as many."""
 
 
 def fit(
@@ -80,7 +80,7 @@ def fit(
             listeners.append(shows)
         session = Session(data, config, ledger, trials, curves, listeners)
         missing = [seed for seed in range(trials) if seed not in session.records]
-        chosen = min(_fitting_batch(task, config, jobs), -(-len(missing) // jobs) or 1)
+        chosen = _even_batch(len(missing), _fitting_batch(task, config, jobs), jobs)
         size = check_size("batch", chosen if batch is None else batch, minimum=1)
         interrupted = _train_all(
             task, config, [missing[i : i + size] for i in range(0, len(missing), size)], jobs, session
@@ -105,10 +105,22 @@ def _train_all(task: Task, config: Config, batches: Sequence[Sequence[int]], job
     return False
 
 
+def _even_batch(trials: int, most: int, jobs: int) -> int:
+    """Trials of a batch, ``most`` at most, so that each job gets as many batches, and these as many trials.
+
+    Example:
+        >>> _even_batch(32, 9, jobs=2), _even_batch(10, 9, jobs=2), _even_batch(0, 9, jobs=2)
+        (8, 5, 1)
+    """
+    rounds = -(-trials // (most * jobs))
+    return -(-trials // (rounds * jobs)) if trials else 1
+
+
 def _fitting_batch(task: Task, config: Config, jobs: int) -> int:
     """How many trials are worth training together, if what the gradient keeps fits in half of the free memory."""
     rows = task.y.shape[0]
-    worth = min(max(SMALLEST_BATCH, WORTH_SHARING // (rows * config.heads * config.hidden)), LARGEST_BATCH)
+    steps = 2 if KINDS[config.model].has_attention else 1
+    worth = min(max(SMALLEST_BATCH, steps * WORTH_SHARING // (rows * config.heads * config.hidden)), LARGEST_BATCH)
     floats = 16 * rows * config.heads * config.hidden * config.depth + 8 * rows * task.n_features
     if KINDS[config.model].has_attention:
         n_incidences = sum(
