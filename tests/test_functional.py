@@ -279,6 +279,11 @@ def test_the_projection_comes_on_the_cheaper_side(monkeypatch, width):
     assert set(widths) == {min(width, 5)}
 
 
+def test_sparse_features_of_no_vertex_are_projected_to_none():
+    with torch.no_grad():
+        assert functional.project(torch.zeros(0, 3).to_sparse_csr(), torch.rand(3, 2)).shape == (0, 2)
+
+
 def test_sparse_features_are_never_made_dense(monkeypatch):
     x = torch.eye(4).to_sparse_csr()
     monkeypatch.setattr(torch.Tensor, "to_dense", None)

@@ -53,9 +53,9 @@ def _is_constant_csr(x: Tensor, projection: Tensor) -> bool:
 def _csr_product(x: Tensor, projection: Tensor) -> Tensor:
     """``X P`` by the compiled loops, several times as fast as torch's."""
     by = (x.crow_indices(), x.col_indices(), None)
-    columns, values = projection.view(1, projection.shape[0], 1, -1), x.values().view(1, -1, 1)
+    columns, values = projection.unsqueeze(0).unsqueeze(2), x.values().view(1, -1, 1)
     product: Tensor = operators.segment_sum(columns, values, *by, *by)
-    return product.view(x.shape[0], -1)
+    return product.view(x.shape[0], projection.shape[1])
 
 
 def check_projection(projection: object, x: Features) -> None:

@@ -119,7 +119,7 @@ def fixed_transition(
         right: Factors of the members before the sums.
     """
     _check_sizes(x, 2, by, None)
-    flat = x if x.dim() == 3 else _flat(x, x.shape[:-2], 2)
+    flat = _flat(x, x.shape[:-2], 2)
     out: Tensor = _steps(x).transition(flat, left, middle, right, None, False, *by)[0]
     return out if x.dim() == 3 else out.reshape(x.shape)
 

@@ -13,7 +13,7 @@ from numba import types
 from numba.core import cgutils
 
 from hypergnn.kernels.lanes import FUSE, WIDTH, WORD, at, constant, intrinsic, load, plus, repeat, store
-from hypergnn.kernels.loops import Array, compiled, inlined
+from hypergnn.kernels.loops import Array, Kernel, compiled, inlined
 
 MANY, SOME = 8, 6
 """Rows of a tile with one stretch of eight columns, and with two: as many sums as there are registers for."""
@@ -22,14 +22,13 @@ MANY, SOME = 8, 6
 def _tiler(n_rows: int, n_vectors: int) -> Any:
     """An intrinsic for a tile of a product, ``n_rows`` by ``8 * n_vectors``: ``out[r, c] = Σ_k x[r, k] y[k, c]``.
 
-    ``x`` and ``y`` start at the tile's first row and first column and have ``depth`` and ``width`` columns in all; a
-    row of ``out`` starts ``gap`` numbers after the one before it.
+    All three start at the tile's first row or column; ``x`` has ``depth`` columns in all, ``y`` and ``out`` ``width``.
     """
 
     @intrinsic
-    def multiply(typing: Any, x: Any, depth: Any, y: Any, width: Any, out: Any, gap: Any, number: Any) -> Any:
+    def multiply(typing: Any, x: Any, depth: Any, y: Any, width: Any, out: Any, number: Any) -> Any:
         def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            x, depth, y, width, out, gap, _ = values
+            x, depth, y, width, out, _ = values
             kind, one = context.get_value_type(number), ir.Constant(WORD, 1)
             starts = [builder.mul(depth, ir.Constant(WORD, r)) for r in range(n_rows)]
             zero = constant(kind, 0.0)
@@ -43,41 +42,34 @@ def _tiler(n_rows: int, n_vectors: int) -> Any:
                         product = builder.fmul(factor, column, FUSE)
                         builder.store(builder.fadd(builder.load(total), product, FUSE), total)
             for r, row in enumerate(totals):
-                first = builder.mul(gap, ir.Constant(WORD, r))
+                first = builder.mul(width, ir.Constant(WORD, r))
                 for v, total in enumerate(row):
                     store(builder, builder.load(total), out, plus(builder, first, WIDTH * v))
             return context.get_dummy_value()
 
-        return types.void(*[types.intp] * 6, number), emit
+        return types.void(*[types.intp] * 5, number), emit
 
     return multiply
 
 
-_many_by_8, _one_by_8, _some_by_16, _one_by_16 = _tiler(MANY, 1), _tiler(1, 1), _tiler(SOME, 2), _tiler(1, 2)
+def _sweeper(n_rows: int, n_vectors: int) -> Kernel:
+    """A function for some columns of all rows, ``n_rows`` at a time and then one by one."""
+    several, single = _tiler(n_rows, n_vectors), _tiler(1, n_vectors)
+
+    @inlined
+    def sweep(x: int, depth: int, y: int, width: int, out: int, rows: int, number: float, size: int) -> None:
+        n = 0
+        while n + n_rows <= rows:
+            several(x + n * depth * size, depth, y, width, out + n * width * size, number)
+            n += n_rows
+        while n < rows:
+            single(x + n * depth * size, depth, y, width, out + n * width * size, number)
+            n += 1
+
+    return sweep
 
 
-@inlined
-def _by_16(x: int, depth: int, y: int, width: int, out: int, rows: int, number: float, size: int) -> None:
-    """Sixteen columns of all rows."""
-    n = 0
-    while n + SOME <= rows:
-        _some_by_16(x + n * depth * size, depth, y, width, out + n * width * size, width, number)
-        n += SOME
-    while n < rows:
-        _one_by_16(x + n * depth * size, depth, y, width, out + n * width * size, width, number)
-        n += 1
-
-
-@inlined
-def _by_8(x: int, depth: int, y: int, width: int, out: int, rows: int, number: float, size: int) -> None:
-    """Eight columns of all rows."""
-    n = 0
-    while n + MANY <= rows:
-        _many_by_8(x + n * depth * size, depth, y, width, out + n * width * size, width, number)
-        n += MANY
-    while n < rows:
-        _one_by_8(x + n * depth * size, depth, y, width, out + n * width * size, width, number)
-        n += 1
+_by_8, _by_16 = _sweeper(MANY, 1), _sweeper(SOME, 2)
 
 
 @compiled
@@ -95,13 +87,8 @@ def product(x: Array, projection: Array, out: Array, start: int, stop: int) -> N
                 for c in range(width):
                     padded[k, c] = projection[trial, k, c]
             for n in range(0, rows, MANY):
-                n_rows = min(MANY, rows - n)
-                if n_rows == MANY:
-                    _many_by_8(given + n * depth * size, depth, padded.ctypes.data, 8, found.ctypes.data, 8, number)
-                else:
-                    for r in range(n_rows):
-                        of_row = found.ctypes.data + r * 8 * size
-                        _one_by_8(given + (n + r) * depth * size, depth, padded.ctypes.data, 8, of_row, 8, number)
+                n_rows, of_rows = min(MANY, rows - n), given + n * depth * size
+                _by_8(of_rows, depth, padded.ctypes.data, 8, found.ctypes.data, n_rows, number, size)
                 for r in range(n_rows):
                     for c in range(width):
                         out[trial, start + n + r, c] = found[r, c]
