@@ -49,3 +49,15 @@ def draw_all(page):
         if not page.evaluate("document.querySelectorAll('.chart:not([data-drawn])').length"):
             break
     page.evaluate("scrollTo(0, 0)")
+
+
+def wait_until(page, holds, *, seconds=30):
+    """Wait for the page to come to a state.
+
+    The page's own policy forbids what Playwright's `wait_for_function` does (a text is evaluated inside the page).
+    """
+    for _ in range(10 * seconds):
+        if holds():
+            return
+        page.wait_for_timeout(100)
+    raise AssertionError(f"the page did not come to the state awaited within {seconds} s")
