@@ -11,6 +11,7 @@ from hypergnn.kernels import (
     Dropout,
     attend,
     choice,
+    composed,
     cross_entropy,
     degrees,
     elu_dropout,
@@ -238,6 +239,31 @@ def test_dropout_within_a_sum_is_that_of_its_values():
     torch.testing.assert_close(segment_sum(x, H.vertices, values, dropout), expected)
     assert gradcheck(lambda x, values: segment_sum(x, H.vertices, values, dropout), (x, values))
     assert gradgradcheck(lambda x, values: segment_sum(x, H.vertices, values, dropout), (x, values))
+
+
+@pytest.mark.parametrize("width", [3, 16, 19])
+@pytest.mark.parametrize("n_groups", [40, 3000])
+def test_few_sums_of_many_rows_are_the_same_sums(monkeypatch, n_groups, width):
+    generator = torch.Generator().manual_seed(0)
+    some = [torch.randint(0, 20_000, (700,), generator=generator).unique().tolist() for _ in range(n_groups)]
+    H = Hypergraph.from_hyperedges([sorted({0, *one}) for one in some], n_vertices=20_000)  # 0 is in all of them
+    x, values = torch.rand(2, H.n_vertices, width), torch.rand(H.n_incidences)
+    expected = composed.dropped_sum(x.double(), values.double(), KEYS, 0.4, *H.hyperedges)
+    monkeypatch.setattr(numba_backend, "CACHED", 4000 * width)
+    walked, walk = [], sums.scatter_dropped
+    monkeypatch.setattr(sums, "scatter_dropped", lambda *given: walked.append(walk(*given)) or walked[-1])
+
+    def dropped_sum(threads):
+        monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
+        return segment_sum(x, H.hyperedges, values, Dropout(0.4, KEYS))
+
+    alone = dropped_sum(1)
+    torch.testing.assert_close(alone.double(), expected, rtol=1e-4, atol=1e-4)
+    monkeypatch.setattr(numba_backend, "WORTH_A_THREAD", 1)
+    torch.testing.assert_close(dropped_sum(3), alone, rtol=0, atol=0)
+    if kernels._steps(x) is fused:
+        assert walked
+        assert any(walked) == (n_groups > sums.PIECE)  # then the row of vertex 0 is too long
 
 
 CLASSES, ROWS = torch.tensor([2, 0, 1, 1]), torch.tensor([3, 0])

@@ -472,6 +472,12 @@ COMPILED_MUTANTS = {
         "kept[k] = random_bits(begin + k, first, second) >= threshold",
         "kernels::test_dropout_within_a_sum",
     ),
+    "a block of rows not walked": (
+        "kernels/sums.py",
+        "base, last = block * BLOCK, min((block + 1) * BLOCK, x.shape[1])",
+        "base, last = block * BLOCK + 1, min((block + 1) * BLOCK, x.shape[1])",
+        "kernels::test_few_sums_of_many_rows",
+    ),
     "slope missing in the gradient": (
         "kernels/heads.py",
         "                    slant = leaky(slant, steep, score +",

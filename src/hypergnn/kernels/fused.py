@@ -37,7 +37,8 @@ def _dropped_sum(
     back_members: Tensor,
     back_position: Tensor | None,
 ) -> Tensor:
-    return numba_backend.dropped_sum(x, (offsets, members, position), values, rate, keys)
+    there, back = (offsets, members, position), (back_offsets, back_members, back_position)
+    return numba_backend.dropped_sum(x, there, back, values, rate, keys)
 
 
 def _fake_dropped_sum(x: Tensor, values: Tensor, keys: Tensor, rate: float, offsets: Tensor, *_: Any) -> Tensor:

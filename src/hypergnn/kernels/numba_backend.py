@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hypergnn.kernels import dots, elementwise, heads, products, sums, torch_backend
+from hypergnn.kernels import dots, elementwise, heads, memory, products, sums, torch_backend
 from hypergnn.kernels.loops import Array
 
 WORTH_A_THREAD = 1 << 23
@@ -25,9 +25,10 @@ NARROW = 16
 """Columns or rows up to which a projection is multiplied here; larger products are torch's."""
 SMALL = 64
 """Rows up to which one with any number of columns is, too."""
+CACHED = 1 << 16
+"""Numbers that the cache of a core holds beside others."""
 _NO_INDEX = np.empty(0, dtype=np.int32)
 _NO_KEYS = np.empty((0, 2), dtype=np.uint32)
-_DTYPES = {torch.float32: np.float32, torch.float64: np.float64, torch.int32: np.int32}
 _ONE = {kind: np.ones((1, 1, 8), kind) for kind in "fd"}
 _NOTHING = {kind: np.empty((0, 0, 0), kind) for kind in "fd"}
 
@@ -69,8 +70,9 @@ def gather(
             rows, *entries, ends, ids, *(last if scale else _outer(None, rows.dtype)), out, n_heads, start, stop
         )
 
-    out = _in_pieces(sum_range, _ids(offsets), batch, n_heads * features, rows.dtype, outer)
-    return torch.from_numpy(out).reshape(batch, out.shape[1], n_heads, features)
+    out = _new(x, batch, offsets.shape[0] - 1, n_heads, features)
+    _in_pieces(sum_range, _ids(offsets), _array(out).reshape(batch, -1, n_heads * features), outer)
+    return out
 
 
 def transition(
@@ -97,25 +99,24 @@ def transition(
 
     if _threads(there[1].shape[0] * batch * width) > 1:
         return in_two()
-    between = np.empty((batch, n_groups, width), rows.dtype)
-    out = np.empty((batch, n_back, width), rows.dtype)
+    between, out = _new(x, batch, n_groups, width), _new(x, batch, n_back, width)
     giants = sums.two_gathers(
         rows,
         *_entries(there, values, right, n_heads, rows.dtype),
         _ids(there[0]),
         _ids(there[1]),
         *_outer(middle, rows.dtype),
-        between,
+        _array(between),
         *_entries(back, values, None, n_heads, rows.dtype),
         _ids(back[0]),
         _ids(back[1]),
         *_outer(left, rows.dtype),
-        out,
+        _array(out),
         n_heads,
     )
     if giants:
         return in_two()
-    return torch.from_numpy(out if x.dim() == 3 else out.reshape(batch, n_back, n_heads, width // n_heads))
+    return out if x.dim() == 3 else out.view(batch, n_back, n_heads, width // n_heads)
 
 
 def _entries(
@@ -134,39 +135,45 @@ def _outer(outer: Tensor | None, dtype: Any) -> tuple[Array, int]:
     return (_ONE[dtype.char], 0) if outer is None else (_array(outer), outer.shape[2])
 
 
-def dropped_sum(x: Tensor, by: Grouping, values: Tensor, rate: float, keys: Tensor) -> Tensor:
+def dropped_sum(x: Tensor, there: Grouping, back: Grouping, values: Tensor, rate: float, keys: Tensor) -> Tensor:
     """:func:`segment_sum` of ``x`` ``(batch, members, features)`` with dropout of values, each trial its own."""
-    offsets, members, position = by
-    rows = _array(x)
-    given, ids = (_array(values), _index(position), *_dropout(keys, rate, rows.dtype)), _ids(members)
+    rows, ends = _array(x), _ids(there[0])
+    drawing = _dropout(keys, rate, rows.dtype)
+    out = _new(x, x.shape[0], ends.size - 1, x.shape[2])
+    if out[0].numel() <= CACHED < x[0].numel() // 4:
+        blocks = -(-x.shape[1] // sums.BLOCK)
+        parts = _new(x, x.shape[0], blocks, *out.shape[1:])
+        walked = (rows, _array(values), _index(back[2]), *drawing, _ids(back[0]), _ids(back[1]), _array(parts))
+        if not any(_by_range(sums.scatter_dropped, blocks, back[1].shape[0] * x.shape[0] * x.shape[2], *walked)):
+            return torch.from_numpy(_array(parts).sum(1))
+    given, ids = (_array(values), _index(there[2]), *drawing), _ids(there[1])
 
     def sum_range(ends: Array, scale: bool, out: Array, start: int, stop: int) -> Any:
         return sums.gather_dropped(rows, *given, ends, ids, out, start, stop)
 
-    return torch.from_numpy(_in_pieces(sum_range, _ids(offsets), x.shape[0], x.shape[2], rows.dtype, None))
+    _in_pieces(sum_range, ends, _array(out), None)
+    return out
 
 
 def _in_pieces(
     sum_range: Callable[[Array, bool, Array, int, int], Any],
     ends: Array,
-    batch: int,
-    width: int,
-    dtype: Any,
+    out: Array,
     outer: Tensor | None,
-) -> Array:
+) -> None:
     """Sum all groups, those with very many members piece by piece, in as many threads as pay."""
-    out = np.empty((batch, ends.size - 1, width), dtype)
+    batch, _, width = out.shape
     threads = _threads(int(ends[-1]) * batch * width)
     if threads == 1:
         n_giants = sum_range(ends, True, out, 0, ends.size - 1)
     else:
         n_giants = sum(_run([partial(sum_range, ends, True, out, *bounds) for bounds in _even(ends, threads)], threads))
     if n_giants == 0:
-        return out
+        return
     jobs, pieces = [], {}
     for giant in np.flatnonzero(np.diff(ends) > sums.PIECE).tolist():
         cuts = np.append(np.arange(ends[giant], ends[giant + 1], sums.PIECE), ends[giant + 1]).astype(ends.dtype)
-        pieces[giant] = part = np.empty((batch, cuts.size - 1, width), dtype)
+        pieces[giant] = part = np.empty((batch, cuts.size - 1, width), out.dtype)
         step = -(-part.shape[1] // (4 * threads))
         starts = range(0, part.shape[1], step)
         jobs += [partial(sum_range, cuts, False, part, start, min(start + step, part.shape[1])) for start in starts]
@@ -179,7 +186,6 @@ def _in_pieces(
             factor = _array(outer[:, giant, :, None])  # (batch or 1, heads or 1, 1)
             total = (total.reshape(batch, factor.shape[1], -1) * factor).reshape(batch, width)
         out[:, giant] = total
-    return out
 
 
 def incidence_dot(rows: Tensor, columns: Tensor, offsets: Tensor, members: Tensor, position: Tensor | None) -> Tensor:
@@ -230,10 +236,10 @@ def scale_rows(x: Tensor, factor: Tensor | None) -> Tensor:
     """``x`` ``(batch, n, heads, features)`` times ``factor`` ``(batch or 1, n, heads or 1)``."""
     if factor is None:
         return x
-    rows = _array(x).reshape(x.shape[0], x.shape[1], x.shape[2] * x.shape[3])
-    out = np.empty_like(rows)
-    _by_range(heads.scale_rows, rows.shape[1], rows.size, rows, _array(factor), out)
-    return torch.from_numpy(out).reshape(x.shape)
+    out = _new(x, *x.shape)
+    rows, scaled = (_array(one).reshape(x.shape[0], x.shape[1], x.shape[2] * x.shape[3]) for one in (x, out))
+    _by_range(heads.scale_rows, rows.shape[1], rows.size, rows, _array(factor), scaled)
+    return out
 
 
 def inverse(degree: Tensor, root: bool, least: float) -> Tensor:
@@ -355,19 +361,19 @@ def matmul_backward(x: Tensor, grad: Tensor) -> Tensor:
 
 def seeded_dropout(x: Tensor, rate: float, keys: Tensor) -> Tensor:
     """As :func:`hypergnn.kernels.torch_backend.seeded_dropout`, bit for bit."""
-    flat = _array(x).reshape(x.shape[0], -1)
-    out = np.empty_like(flat)
-    _by_range(elementwise.dropout, flat.shape[1], 4 * flat.size, flat, *_dropout(keys, rate, flat.dtype), out)
-    return torch.from_numpy(out).reshape(x.shape)
+    out = _new(x, *x.shape)
+    flat, dropped = (_array(one).reshape(x.shape[0], -1) for one in (x, out))
+    _by_range(elementwise.dropout, flat.shape[1], 4 * flat.size, flat, *_dropout(keys, rate, flat.dtype), dropped)
+    return out
 
 
 def elu_dropout(x: Tensor, bias: Tensor | None, rate: float, keys: Tensor | None) -> Tensor:
     """As :func:`hypergnn.kernels.composed.elu_dropout`."""
+    out = _new(x, *x.shape)
     rows = _by_trial(x)
-    out = np.empty_like(rows)
-    arrays = (rows, _bias(bias, rows), *_dropout(keys, rate, rows.dtype), out)
+    arrays = (rows, _bias(bias, rows), *_dropout(keys, rate, rows.dtype), _by_trial(out))
     _by_range(elementwise.elu_dropout, rows.shape[1], 8 * rows.size, *arrays)
-    return torch.from_numpy(out.reshape(x.shape))
+    return out
 
 
 def elu_dropout_gradient(
@@ -375,13 +381,13 @@ def elu_dropout_gradient(
 ) -> tuple[Tensor, Tensor]:
     """Gradients of :func:`elu_dropout` from its outcome ``y``, for ``x`` and for the bias."""
     outcome = _by_trial(y)
-    out, grads = np.empty_like(outcome), _array(grad).reshape(outcome.shape)
+    out, grads = _new(y, *y.shape), _array(grad).reshape(outcome.shape)
     blocks = -(-outcome.shape[1] // elementwise.BLOCK)
     parts = np.empty((outcome.shape[0], blocks, outcome.shape[2] if has_bias else 0), outcome.dtype)
-    arrays = (grads, outcome, *_dropout(keys, rate, outcome.dtype), out, parts)
+    arrays = (grads, outcome, *_dropout(keys, rate, outcome.dtype), _by_trial(out), parts)
     _by_range(elementwise.elu_dropout_gradient, blocks, 4 * outcome.size, *arrays)
     by_bias = torch.from_numpy(parts.sum(1))
-    return torch.from_numpy(out.reshape(y.shape)), by_bias if y.dim() > 2 else by_bias[0]
+    return out, by_bias if y.dim() > 2 else by_bias[0]
 
 
 def cross_entropy(scores: Tensor, classes: Tensor, rows: Tensor) -> Tensor:
@@ -424,8 +430,7 @@ def adam(parameter: Tensor, mean: Tensor, square: Tensor) -> Callable[[Tensor, f
 
 
 def _new(like: Tensor, *shape: int) -> Tensor:
-    """An empty tensor. NumPy asks for large pages of memory, which are ready several times sooner than torch's."""
-    return torch.from_numpy(np.empty(shape, _DTYPES[like.dtype]))
+    return memory.empty(shape, like.dtype)
 
 
 def _array(tensor: Tensor) -> Array:
@@ -487,14 +492,13 @@ def _by_group(kernel: Callable[..., None], offsets: Tensor, work: int, *arrays: 
     _run([partial(kernel, *arrays, *bounds) for bounds in _even(_ids(offsets), threads)], threads)
 
 
-def _by_range(kernel: Callable[..., None], size: int, work: int, *arrays: Any) -> None:
-    """Run a kernel over rows that are equally long."""
+def _by_range(kernel: Callable[..., Any], size: int, work: int, *arrays: Any) -> list[Any]:
+    """Run a kernel over rows that are equally long; what it returned for each range of them."""
     threads = min(_threads(work), max(size, 1))
     if threads == 1:
-        kernel(*arrays, 0, size)
-        return
+        return [kernel(*arrays, 0, size)]
     bounds = [size * k // (4 * threads) for k in range(4 * threads + 1)]
-    _run([partial(kernel, *arrays, a, b) for a, b in pairwise(bounds) if b > a], threads)
+    return _run([partial(kernel, *arrays, a, b) for a, b in pairwise(bounds) if b > a], threads)
 
 
 def _even(offsets: Array, threads: int) -> list[tuple[int, int]]:

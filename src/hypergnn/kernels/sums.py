@@ -15,7 +15,21 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from hypergnn.kernels.lanes import FUSE, WORD, at, constant, intrinsic, load, plus, prefetch, repeat, store
+from hypergnn.kernels.lanes import (
+    FUSE,
+    WORD,
+    alike,
+    at,
+    constant,
+    intrinsic,
+    lanes,
+    load,
+    plus,
+    prefetch,
+    put,
+    repeat,
+    store,
+)
 from hypergnn.kernels.loops import Array, Kernel, compiled, inlined, random_bits
 
 PIECE = 2048
@@ -24,6 +38,8 @@ FAR = 1 << 22
 """Bytes of rows beyond which they are asked for ahead of their turn: no cache of a core holds them."""
 AHEAD = 16
 """How many members ahead."""
+BLOCK = 1 << 13
+"""Rows that are walked at a time."""
 
 
 LINE = 16
@@ -209,6 +225,60 @@ def gather(
     return giants
 
 
+@inlined
+def _room(x: Array, members: Array) -> Any:
+    """Where :func:`_draw` writes: which are kept, their factors and members, and the ends of the groups among them."""
+    return (
+        np.empty(4 * PIECE, np.bool_),
+        np.empty(4 * PIECE, x.dtype),
+        np.empty(4 * PIECE, members.dtype),
+        np.empty(4 * PIECE + 1, members.dtype),
+    )
+
+
+@inlined
+def _draw(
+    values: Array,
+    position: Array,
+    offsets: Array,
+    members: Array,
+    first: Any,
+    second: Any,
+    threshold: int,
+    scale: float,
+    room: Any,
+    base: int,
+    stop: int,
+) -> int:
+    """Draw which members of the groups from ``base`` on are kept, as many groups as there is room for.
+
+    Returns the group after the last; that is ``base`` where it has more than ``PIECE`` members.
+    """
+    kept, factors, ids, ends = room
+    group, begin = base, np.intp(offsets[base])
+    while group < stop and group - base < 4 * PIECE and offsets[group + 1] - begin <= 4 * PIECE:
+        if offsets[group + 1] - offsets[group] > PIECE:
+            break
+        group += 1
+    drawn = np.intp(offsets[group]) - begin
+    if position.size:
+        for k in range(drawn):
+            kept[k] = random_bits(position[begin + k], first, second) >= threshold
+    else:
+        for k in range(drawn):
+            kept[k] = random_bits(begin + k, first, second) >= threshold
+    left, k = 0, 0
+    ends[0] = 0
+    for one_of in range(base, group):
+        for place in range(offsets[one_of], offsets[one_of + 1]):
+            ids[left] = members[place]
+            factors[left] = scale * values[position[place] if position.size else place]
+            left += kept[k]
+            k += 1
+        ends[one_of - base + 1] = left
+    return group
+
+
 @compiled
 def gather_dropped(
     x: Array,
@@ -226,44 +296,75 @@ def gather_dropped(
     """As :func:`gather` with one head and one trial's values for all, some of them dropped, the others scaled."""
     width, size = x.shape[2], x.itemsize
     number, index, one = x.dtype.type(0), members.dtype.type(0), np.ones(1, x.dtype)
-    kept, factors = np.empty(4 * PIECE, np.bool_), np.empty(4 * PIECE, x.dtype)
-    ids, ends = np.empty(4 * PIECE, members.dtype), np.empty(4 * PIECE + 1, members.dtype)
+    room = _room(x, members)
+    weights, chosen, ends = room[1].ctypes.data, room[2].ctypes.data, room[3]
     giants = 0
     for trial in range(x.shape[0]):
         rows = x.ctypes.data + trial * x.shape[1] * width * size
         first, second = keys[trial, 0], keys[trial, 1]
-        group, giants = start, 0
-        while group < stop:  # as many groups at a time as there is room for
-            base, begin = group, np.intp(offsets[group])
-            if offsets[group + 1] - begin > PIECE:
+        base, giants = start, 0
+        while base < stop:
+            group = _draw(values, position, offsets, members, first, second, threshold, scale, room, base, stop)
+            if group == base:
                 giants += 1
-                group += 1
+                base += 1
                 continue
-            while group < stop and group - base < 4 * PIECE and offsets[group + 1] - begin <= 4 * PIECE:
-                if offsets[group + 1] - offsets[group] > PIECE:
-                    break
-                group += 1
-            drawn = np.intp(offsets[group]) - begin
-            if position.size:
-                for k in range(drawn):
-                    kept[k] = random_bits(position[begin + k], first, second) >= threshold
-            else:
-                for k in range(drawn):
-                    kept[k] = random_bits(begin + k, first, second) >= threshold
-            left, k = 0, 0
-            ends[0] = 0
-            for one_of in range(base, group):
-                for place in range(offsets[one_of], offsets[one_of + 1]):
-                    ids[left] = members[place]
-                    factors[left] = scale * values[position[place] if position.size else place]
-                    left += kept[k]
-                    k += 1
-                ends[one_of - base + 1] = left
             sums = out.ctypes.data + (trial * out.shape[1] + base) * width * size
-            weights, chosen = factors.ctypes.data, ids.ctypes.data
             _sum_in_order(
                 (sums, rows, 1, width, chosen, weights, 0, one.ctypes.data, 0, ends, 0, group - base, 0, number, index)
             )
+            base = group
+    return giants
+
+
+@compiled
+def scatter_dropped(
+    x: Array,
+    values: Array,
+    position: Array,
+    keys: Array,
+    threshold: int,
+    scale: float,
+    offsets: Array,
+    members: Array,
+    parts: Array,
+    start: int,
+    stop: int,
+) -> int:
+    """The same sums by walking the rows of ``x``: the grouping is the reverse one, its groups being those rows.
+
+    For sums so few that a core's cache holds them all. ``parts`` are ``(trials, blocks, sums, width)``, one for each
+    ``BLOCK`` rows, blocks from ``start`` to ``stop``. Returned is how many rows have more than ``PIECE`` members: if
+    any, they are left out.
+    """
+    width, size = x.shape[2], x.itemsize
+    number = x.dtype.type(0)
+    room = _room(x, members)
+    _, factors, ids, ends = room
+    giants = 0
+    for trial in range(x.shape[0]):
+        first, second = keys[trial, 0], keys[trial, 1]
+        giants = 0
+        for block in range(start, stop):
+            parts[trial, block] = 0
+            sums = parts.ctypes.data + (trial * parts.shape[1] + block) * parts.shape[2] * width * size
+            base, last = block * BLOCK, min((block + 1) * BLOCK, x.shape[1])
+            while base < last:
+                group = _draw(values, position, offsets, members, first, second, threshold, scale, room, base, last)
+                if group == base:
+                    giants += 1
+                    base += 1
+                    continue
+                for row in range(base, group):
+                    source = x.ctypes.data + (trial * x.shape[1] + row) * width * size
+                    for p in range(ends[row - base], ends[row - base + 1]):
+                        target = sums + ids[p] * width * size
+                        factor, many = factors[p], alike(factors[p])
+                        for k in range(0, width - 7, 8):
+                            put(target, k, lanes(target, k, number) + many * lanes(source, k, number))
+                        for k in range(width - width % 8, width):
+                            parts[trial, block, ids[p], k] += factor * x[trial, row, k]
+                base = group
     return giants
 
 
