@@ -8,8 +8,24 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 
-from hypergnn.kernels.lanes import FUSE, HALF, WIDTH, Lanes, constant, intrinsic, lanes, load, load_some, plus, put
-from hypergnn.kernels.loops import Array, compiled, copy, inlined
+from hypergnn.kernels.lanes import (
+    AHEAD,
+    FAR,
+    FUSE,
+    HALF,
+    WIDTH,
+    Lanes,
+    alike,
+    constant,
+    fetch_row,
+    intrinsic,
+    lanes,
+    load,
+    load_some,
+    plus,
+    put,
+)
+from hypergnn.kernels.loops import Array, compiled, inlined
 
 
 def _dotter(n_vectors: int) -> Any:
@@ -34,15 +50,21 @@ def _dot_eight(typing: Any, x: Any, i: Any, y: Any, j: Any, number: Any) -> Any:
 
     def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         rows = _products(builder, values, context.get_value_type(number), WIDTH)
-        pairs = [ir.Constant(ir.VectorType(HALF, WIDTH), list(range(odd, 2 * WIDTH, 2))) for odd in (0, 1)]
-        while len(rows) > 1:  # add neighbours of two rows into one, until one is left
-            rows = [
-                builder.fadd(*(builder.shuffle_vector(one, other, pair) for pair in pairs))
-                for one, other in zip(rows[::2], rows[1::2], strict=True)
-            ]
-        return rows[0]
+        for _ in range(2):  # add neighbours of two rows into one, each half of a row for itself
+            rows = [_fold(builder, one, other, _PAIRS) for one, other in zip(rows[::2], rows[1::2], strict=True)]
+        return _fold(builder, rows[0], rows[1], _HALVES)
 
     return Lanes(number)(types.intp, types.intp, types.intp, types.intp, number), emit
+
+
+_PAIRS = ((0, 2, 8, 10, 4, 6, 12, 14), (1, 3, 9, 11, 5, 7, 13, 15))
+_HALVES = ((0, 1, 2, 3, 8, 9, 10, 11), (4, 5, 6, 7, 12, 13, 14, 15))
+
+
+def _fold(builder: Any, one: Any, other: Any, masks: Any) -> Any:
+    """Two choices of the lanes of both, added."""
+    chosen = [ir.Constant(ir.VectorType(HALF, WIDTH), list(mask)) for mask in masks]
+    return builder.fadd(*(builder.shuffle_vector(one, other, mask) for mask in chosen))
 
 
 def _sum(builder: Any, vector: Any) -> Any:
@@ -108,6 +130,15 @@ def dots(x: int, i: int, y: int, j: int, heads: int, features: int, target: Arra
         head += 1
 
 
+@inlined
+def _eight_dots(x: int, i: int, y: int, j: int, features: int, scratch: Array, number: float) -> Any:
+    """The inner products of eight heads, as :func:`dots` has them."""
+    if features == 8:
+        return _dot_eight(x, i, y, j, number)
+    dots(x, i, y, j, 8, features, scratch, number)
+    return lanes(scratch.ctypes.data, 0, number)
+
+
 @compiled
 def incidence_dots(
     rows: Array,
@@ -122,29 +153,30 @@ def incidence_dots(
 ) -> None:
     """Inner product of both ends of each incidence, for each trial and head."""
     width = rows.shape[2]
-    number, found = rows.dtype.type(0), np.empty(heads, rows.dtype)
+    number = rows.dtype.type(0)
+    reach = members.size if columns.shape[1] * width * columns.itemsize > FAR else 0
     for trial in range(rows.shape[0]):
         ours = rows.ctypes.data + trial * rows.shape[1] * width * rows.itemsize
         theirs = columns.ctypes.data + trial * columns.shape[1] * width * rows.itemsize
         for group in range(start, stop):
             for place in range(offsets[group], offsets[group + 1]):
+                if place + AHEAD < reach:
+                    fetch_row(theirs, np.intp(members[place + AHEAD]) * width, width, number)
                 i, j = group * width, np.intp(members[place]) * width
-                dots(ours, i, theirs, j, heads, width // heads, found, number)
                 incidence = np.intp(position[place]) if position.size else place
-                copy(found, out[trial, incidence])
+                dots(ours, i, theirs, j, heads, width // heads, out[trial, incidence], number)
 
 
 @compiled
 def row_dots(x: Array, y: Array, heads: int, out: Array, start: int, stop: int) -> None:
     """Inner products of the rows of two arrays, for each trial and head."""
     width = x.shape[2]
-    number, found = x.dtype.type(0), np.empty(heads, x.dtype)
+    number = x.dtype.type(0)
     for trial in range(x.shape[0]):
         ours = x.ctypes.data + trial * x.shape[1] * width * x.itemsize
         theirs = y.ctypes.data + trial * x.shape[1] * width * x.itemsize
         for n in range(start, stop):
-            dots(ours, n * width, theirs, n * width, heads, width // heads, found, number)
-            copy(found, out[trial, n])
+            dots(ours, n * width, theirs, n * width, heads, width // heads, out[trial, n], number)
 
 
 @compiled
@@ -172,9 +204,10 @@ def transition_gradients(
     the scaling in the middle. Scalings ``(trials or 1, rows, heads)``; values of size 0 are ones.
     """
     width, size, wide = x.shape[2], x.itemsize, heads - heads % 8
+    features = width // heads
     number = x.dtype.type(0)
-    ours, theirs = np.empty(heads, x.dtype), np.empty(heads, x.dtype)
-    our, their = ours.ctypes.data, theirs.ctypes.data
+    reach = members.size if sums.shape[1] * width * size > FAR else 0
+    ours = np.empty(8, x.dtype)
     for trial in range(x.shape[0]):
         shift, group_shift = trial * x.shape[1] * width * size, trial * sums.shape[1] * width * size
         grads, rows = grad.ctypes.data + shift, x.ctypes.data + shift
@@ -186,29 +219,39 @@ def transition_gradients(
         lefts_at, middles_at, rights_at = lefts.ctypes.data, middles.ctypes.data, rights.ctypes.data
         left_to, right_to = grad_left[trial].ctypes.data, grad_right[trial].ctypes.data
         for vertex in range(start, stop):
-            for head in range(heads):
-                grad_left[trial, vertex, head] = 0
-                grad_right[trial, vertex, head] = 0
-            for place in range(np.intp(offsets[vertex]), np.intp(offsets[vertex + 1])):
-                group = np.intp(members[place])
-                i, j, at_vertex, at_group = vertex * width, group * width, vertex * heads, group * heads
-                dots(grads, i, there, j, heads, width // heads, ours, number)
-                dots(rows, i, here, j, heads, width // heads, theirs, number)
-                for head in range(0, wide, 8):
-                    factor = lanes(middles_at, at_group + head, number)
-                    to_left, to_right = factor * lanes(our, head, number), factor * lanes(their, head, number)
+            first, last = np.intp(offsets[vertex]), np.intp(offsets[vertex + 1])
+            for head in range(0, wide, 8):
+                at_vertex = vertex * heads + head
+                by_left, by_right = lanes(lefts_at, at_vertex, number), lanes(rights_at, at_vertex, number)
+                left_sum, right_sum = alike(number), alike(number)
+                for place in range(first, last):
+                    if place + AHEAD < reach:
+                        later = np.intp(members[place + AHEAD]) * width + head * features
+                        fetch_row(there, later, 8 * features, number)
+                        fetch_row(here, later, 8 * features, number)
+                    group = np.intp(members[place])
+                    i, j = vertex * width + head * features, group * width + head * features
+                    factor = lanes(middles_at, group * heads + head, number)
+                    to_left = factor * _eight_dots(grads, i, there, j, features, ours, number)
+                    to_right = factor * _eight_dots(rows, i, here, j, features, ours, number)
                     if values.size:
                         value = lanes(given.ctypes.data, place * heads + head, number)
-                        by_left = lanes(lefts_at, at_vertex + head, number) * to_left
-                        by_right = lanes(rights_at, at_vertex + head, number) * to_right
-                        put(found.ctypes.data, place * heads + head, by_left + by_right)
+                        put(found.ctypes.data, place * heads + head, by_left * to_left + by_right * to_right)
                         to_left, to_right = value * to_left, value * to_right
-                    put(left_to, at_vertex + head, lanes(left_to, at_vertex + head, number) + to_left)
-                    put(right_to, at_vertex + head, lanes(right_to, at_vertex + head, number) + to_right)
-                for head in range(wide, heads):
-                    to_left, to_right = middles[group, head] * ours[head], middles[group, head] * theirs[head]
+                    left_sum, right_sum = left_sum + to_left, right_sum + to_right
+                put(left_to, at_vertex, left_sum)
+                put(right_to, at_vertex, right_sum)
+            for head in range(wide, heads):
+                one_left, one_right = number, number
+                for place in range(first, last):
+                    group = np.intp(members[place])
+                    i, j = vertex * width + head * features, group * width + head * features
+                    our_dot = middles[group, head] * dot(grads, i, there, j, features, number)
+                    their_dot = middles[group, head] * dot(rows, i, here, j, features, number)
                     if values.size:
-                        found[place, head] = lefts[vertex, head] * to_left + rights[vertex, head] * to_right
-                        to_left, to_right = given[place, head] * to_left, given[place, head] * to_right
-                    grad_left[trial, vertex, head] += to_left
-                    grad_right[trial, vertex, head] += to_right
+                        found[place, head] = lefts[vertex, head] * our_dot + rights[vertex, head] * their_dot
+                        our_dot, their_dot = given[place, head] * our_dot, given[place, head] * their_dot
+                    one_left += our_dot
+                    one_right += their_dot
+                grad_left[trial, vertex, head] = one_left
+                grad_right[trial, vertex, head] = one_right

@@ -16,6 +16,8 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import models, overload, register_model
 
+from hypergnn.kernels.loops import inlined
+
 intrinsic: Callable[[Callable[..., Any]], Any] = numba.extending.intrinsic
 
 WIDTH = 8
@@ -23,6 +25,12 @@ WORD = ir.IntType(64)
 HALF = ir.IntType(32)
 FUSE = ("contract",)
 """A product and the sum it goes into may become one instruction."""
+LINE = 16
+"""Numbers that the memory gives at a time, or half of that many."""
+FAR = 1 << 18
+"""Bytes of rows beyond which they are asked for ahead of their turn: the nearest caches of a core do not hold them."""
+AHEAD = 8
+"""How many members ahead."""
 
 
 class Lanes(types.Type):
@@ -108,6 +116,22 @@ def lanes(typing: Any, address: Any, index: Any, number: Any) -> Any:
         return load(builder, values[0], values[1], context.get_value_type(number))
 
     return Lanes(number)(types.intp, types.intp, number), emit
+
+
+@intrinsic
+def _fetch(typing: Any, address: Any, index: Any, number: Any) -> Any:
+    def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        prefetch(builder, values[0], values[1], context.get_value_type(number))
+        return context.get_dummy_value()
+
+    return types.void(types.intp, types.intp, number), emit
+
+
+@inlined
+def fetch_row(address: int, index: int, width: int, number: float) -> None:
+    """:func:`prefetch` all of a row."""
+    for k in range(0, width, LINE):
+        _fetch(address, index + k, number)
 
 
 @intrinsic

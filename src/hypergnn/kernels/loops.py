@@ -48,13 +48,6 @@ inlined = numba.njit(inline="always")
 
 
 @inlined
-def copy(source: Array, target: Array) -> None:
-    """``target[:] = source``, where that is so short that calling a function for it does not pay."""
-    for k in range(source.size):
-        target[k] = source[k]
-
-
-@inlined
 def random_bits(place: Any, first: Any, second: Any) -> Any:
     """32 bits for a place under two keys: two rounds of a mixing function, as in the torch backend."""
     bits = np.uint32(np.uint32(place) + first)

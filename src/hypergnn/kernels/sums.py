@@ -16,7 +16,10 @@ from numba import types
 from numba.core import cgutils
 
 from hypergnn.kernels.lanes import (
+    AHEAD,
+    FAR,
     FUSE,
+    LINE,
     WORD,
     alike,
     at,
@@ -34,16 +37,8 @@ from hypergnn.kernels.loops import Array, Kernel, compiled, inlined, random_bits
 
 PIECE = 2048
 """Members that are summed at a time."""
-FAR = 1 << 22
-"""Bytes of rows beyond which they are asked for ahead of their turn: no cache of a core holds them."""
-AHEAD = 16
-"""How many members ahead."""
 BLOCK = 1 << 13
 """Rows that are walked at a time."""
-
-
-LINE = 16
-"""Numbers that the memory gives at a time, or half of that many."""
 
 
 def _whole(builder: Any, address: Any, index: Any, kind: Any) -> Any:
@@ -100,6 +95,9 @@ def _adder(n_vectors: int, n_lanes: int, weighting: str, each: bool = False) -> 
                     row = builder.add(builder.mul(_whole(builder, members, later, id_kind), width), column)
                     for k in range(0, n_vectors * n_lanes, LINE):
                         prefetch(builder, x, plus(builder, row, k), kind)
+                    if weighting == "by place":
+                        entry = builder.mul(_whole(builder, places, later, id_kind), heads)
+                        prefetch(builder, factors, builder.add(entry, head), kind)
                 row = builder.add(builder.mul(_whole(builder, members, place, id_kind), width), column)
                 if weighting:
                     entry = place if weighting == "in order" else _whole(builder, places, place, id_kind)
