@@ -242,13 +242,15 @@ def test_dropout_within_a_sum_is_that_of_its_values():
     assert gradgradcheck(lambda x, values: segment_sum(x, H.vertices, values, dropout), (x, values))
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["single", "double"])
 @pytest.mark.parametrize("width", [3, 16, 19])
 @pytest.mark.parametrize("n_groups", [40, 3000])
-def test_few_sums_of_many_rows_are_the_same_sums(monkeypatch, n_groups, width):
+def test_few_sums_of_many_rows_are_the_same_sums(monkeypatch, n_groups, width, dtype):
     generator = torch.Generator().manual_seed(0)
     some = [torch.randint(0, 20_000, (700,), generator=generator).unique().tolist() for _ in range(n_groups)]
-    H = Hypergraph.from_hyperedges([sorted({0, *one}) for one in some], n_vertices=20_000)  # 0 is in all of them
-    x, values = torch.rand(2, H.n_vertices, width), torch.rand(H.n_incidences)
+    groups = [sorted({0, *one}) for one in some]  # vertex 0 is in all of them
+    H = Hypergraph.from_hyperedges([[], *groups], n_vertices=20_000)
+    x, values = torch.rand(2, H.n_vertices, width, dtype=dtype), torch.rand(H.n_incidences, dtype=dtype)
     expected = composed.dropped_sum(x.double(), values.double(), KEYS, 0.4, *H.hyperedges)
     monkeypatch.setattr(numba_backend, "CACHED", 4000 * width)
     walked, walk = [], sums.scatter_dropped
@@ -262,6 +264,8 @@ def test_few_sums_of_many_rows_are_the_same_sums(monkeypatch, n_groups, width):
     torch.testing.assert_close(alone.double(), expected, rtol=1e-4, atol=1e-4)
     monkeypatch.setattr(numba_backend, "WORTH_A_THREAD", 1)
     torch.testing.assert_close(dropped_sum(3), alone, rtol=0, atol=0)
+    one = segment_sum(x[1:], H.hyperedges, values, Dropout(0.4, KEYS[1:]))
+    torch.testing.assert_close(one, alone[1:], rtol=0, atol=0)
     if kernels._steps(x) is fused:
         assert walked
         assert any(walked) == (n_groups > sums.PIECE)  # then the row of vertex 0 is too long
@@ -309,6 +313,42 @@ def test_rows_that_no_cache_holds_are_summed_alike(dtype):
     H = Hypergraph.from_hyperedges([sorted(set(one)) for one in ids.tolist()], n_vertices=20_000)
     expected = torch.stack([x[list(set(one))].sum(0) for one in ids.tolist()])
     torch.testing.assert_close(segment_sum(x, H.hyperedges), expected)
+
+
+@pytest.mark.parametrize(("heads", "features"), [(8, 8), (9, 8), (1, 7)])
+def test_transitions_of_rows_that_no_cache_holds_have_the_same_gradients(monkeypatch, heads, features):
+    generator = torch.Generator().manual_seed(0)
+    ids = torch.randint(15_000, (15_000, 3), generator=generator)
+    H = Hypergraph.from_hyperedges([sorted(set(one)) for one in ids.tolist()], n_vertices=15_000)
+    rows, columns = (H.n_vertices, heads, features), (H.n_hyperedges, heads)
+    shapes = (rows, (H.n_incidences, heads), (rows[0], heads), columns)
+    given = [torch.rand(shape, generator=generator).requires_grad_() for shape in shapes]
+    assert given[0].nbytes > lanes.FAR
+
+    def gradients():
+        x, values, left, middle = given
+        out = transition(x, H.hyperedges, values, left=left, middle=middle, right=left)
+        return torch.autograd.grad(out.square().sum(), given)
+
+    found = gradients()
+    monkeypatch.setattr(choice, "wanted", "torch")
+    torch.testing.assert_close(found, gradients(), rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize(("trials", "features"), [(0, 3), (2, 0)])
+def test_no_trials_and_no_features_are_no_error(trials, features):
+    H = hypergraph("empty hyperedge")
+    by, values = H.hyperedges, random(trials, H.n_incidences, 2)
+    x = random(trials, H.n_vertices, features)
+    assert segment_sum(x, by).shape == (trials, H.n_hyperedges, features)
+    dropout = Dropout(0.4, KEYS[:trials])
+    assert segment_sum(x, by, random(H.n_incidences), dropout).shape == (trials, H.n_hyperedges, features)
+    headed = x.unsqueeze(2).expand(-1, -1, 2, -1)
+    assert segment_sum(headed, by, values).shape == (trials, H.n_hyperedges, 2, features)
+    assert kernels.seeded_dropout(headed, dropout).shape == headed.shape
+    learned = values.clone().requires_grad_()
+    transition(headed, by, learned).sum().backward()
+    assert learned.grad.eq(0).all()
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["single", "double"])

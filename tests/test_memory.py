@@ -1,66 +1,117 @@
 """Memory that the kernels lend."""
 
 import gc
+import io
+import mmap
 import multiprocessing
 
 import pytest
 import torch
 
+from hypergnn import Hypergraph, functional
 from hypergnn.kernels import memory
+from hypergnn.training.memory import kept_memory
 
 MANY = memory.LARGE // 4  # single-precision numbers that are large together
 
-pytestmark = pytest.mark.skipif(not memory._LENDS, reason="the system does not lend memory")
+lends = pytest.mark.skipif(not memory._LENDS, reason="the system does not lend memory")
 
 
 @pytest.fixture(autouse=True)
-def nothing_idle(monkeypatch):
-    monkeypatch.setattr(memory, "_idle", [])
+def nothing_idle():
+    gc.collect()
+    memory.release()
+
+
+def how_many_are_idle():
+    gc.collect()
+    memory._collect()
+    return len(memory._idle)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int32])
 @pytest.mark.parametrize("shape", [(3, 0), (5, 7), (2, 3, MANY // 5)])
-def test_tensors_of_any_size_begin_where_memory_is_fetched(shape, dtype):
-    tensor = memory.empty(shape, dtype)
+@pytest.mark.parametrize("lends", [True, False])
+def test_tensors_of_any_size_begin_where_memory_is_fetched(monkeypatch, lends, shape, dtype):
+    monkeypatch.setattr(memory, "_LENDS", memory._LENDS and lends)
+    with torch.device("meta"):  # what is the default elsewhere does not matter
+        tensor = memory.empty(shape, dtype)
     assert tensor.shape == shape
     assert tensor.dtype == dtype
     assert tensor.data_ptr() % 64 == 0
     assert tensor.fill_(3).eq(3).all()
 
 
-def test_memory_is_lent_again_when_nobody_looks_at_it():
+@lends
+@pytest.mark.parametrize("look", [lambda x: x.view(2, -1)[1], lambda x: x.numpy()[7:], lambda x: x.detach()])
+def test_memory_is_lent_again_when_nobody_looks_at_it(look):
     first = memory.empty((2 * MANY,), torch.float32)
-    place, view = first.data_ptr(), first.view(2, -1)[1]
-    view.fill_(7)
+    place, view = first.data_ptr(), look(first.fill_(7))
     del first
     gc.collect()
     second = memory.empty((2 * MANY,), torch.float32)
     assert second.data_ptr() != place
-    assert view.eq(7).all()
+    second.fill_(0)
+    assert (view == 7).all()
     del view
     gc.collect()
-    assert memory.empty((2 * MANY - 100,), torch.float32).data_ptr() == place
+    again, other = (memory.empty((2 * MANY - 100,), torch.float32) for _ in range(2))
+    assert again.data_ptr() == place
+    assert other.data_ptr() != place
 
 
+@lends
 def test_what_is_idle_makes_room_for_what_is_new():
     blocks = [memory.empty((MANY,), torch.float32) for _ in range(4)]
     del blocks
-    gc.collect()
-    assert len(memory._idle) == 4
+    assert how_many_are_idle() == 4
     larger = memory.empty((3 * MANY,), torch.float32)
     assert larger.shape == (3 * MANY,)
-    assert len(memory._idle) == 1
+    assert how_many_are_idle() == 1
+    with kept_memory():
+        pass
+    assert how_many_are_idle() == 0
 
 
+@lends
+def test_a_tensor_does_not_show_what_was_there_before_it():
+    before = memory.empty((5 * MANY,), torch.float32).fill_(42)
+    del before
+    tensor = memory.empty((4 * MANY,), torch.float32).zero_()
+    assert tensor.untyped_storage().nbytes() == tensor.nbytes
+    file = io.BytesIO()
+    torch.save(tensor, file)
+    assert torch.tensor(42.0).numpy().tobytes() * 100 not in file.getvalue()
+
+
+def test_large_outcomes_may_be_changed_in_place():
+    H = Hypergraph.from_hyperedges([[0, 1], [1, 2]], n_vertices=20_000)
+    x = torch.rand(20_000, 64, requires_grad=True)
+    torch.relu_(functional.hypergraph_conv(x, H)).sum().backward()
+    assert x.grad is not None
+    assert x.grad[:3].ne(0).all()
+
+
+@lends
+def test_a_system_may_heed_no_advice_but_must_have_memory(monkeypatch):
+    class Deaf(mmap.mmap):
+        def madvise(self, *_):
+            raise OSError(22, "Invalid argument")
+
+    monkeypatch.setattr(mmap, "mmap", Deaf)
+    place = memory.empty((MANY,), torch.float32).data_ptr()
+    gc.collect()
+    assert memory.empty((MANY,), torch.float32).data_ptr() == place
+    with pytest.raises(MemoryError, match="The system has no"):
+        memory.empty((1 << 50,), torch.float32)
+
+
+@lends
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_fork_takes_nothing_idle_with_it():
     block = memory.empty((MANY,), torch.float32)
     del block
-    gc.collect()
-    assert len(memory._idle) == 1
+    assert how_many_are_idle() == 1
     with multiprocessing.get_context("fork").Pool(1) as pool:
-        assert pool.apply(_how_many_are_idle) == 0
-    assert len(memory._idle) == 1
-
-
-def _how_many_are_idle():
-    return len(memory._idle)
+        assert pool.apply(how_many_are_idle) == 0
+    assert how_many_are_idle() == 1

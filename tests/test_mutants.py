@@ -472,6 +472,30 @@ COMPILED_MUTANTS = {
         "kept[k] = random_bits(begin + k, first, second) >= threshold",
         "kernels::test_dropout_within_a_sum",
     ),
+    "memory lent while it is looked at": (
+        "kernels/memory.py",
+        "    loan = _Loan(array, _ended.append)",
+        "    loan = _Loan(array[:], _ended.append)",
+        "memory::test_memory_is_lent_again",
+    ),
+    "memory lent twice": (
+        "kernels/memory.py",
+        "            _idle.remove(block)\n",
+        "            pass\n",
+        "memory::test_memory_is_lent_again",
+    ),
+    "memory lent that is too small": (
+        "kernels/memory.py",
+        "if size <= len(block) <= size + size // 4",
+        "if len(block) <= size + size // 4",
+        "memory::test_what_is_idle",
+    ),
+    "gradient of the scaling on the left taken for the right": (
+        "kernels/dots.py",
+        "                put(right_to, at_vertex, right_sum)\n",
+        "                put(right_to, at_vertex, left_sum)\n",
+        "kernels::test_transitions_of_rows_that_no_cache_holds",
+    ),
     "a block of rows not walked": (
         "kernels/sums.py",
         "base, last = block * BLOCK, min((block + 1) * BLOCK, x.shape[1])",

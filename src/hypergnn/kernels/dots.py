@@ -27,6 +27,11 @@ from hypergnn.kernels.lanes import (
 )
 from hypergnn.kernels.loops import Array, compiled, inlined
 
+_PAIRS = ((0, 2, 8, 10, 4, 6, 12, 14), (1, 3, 9, 11, 5, 7, 13, 15))
+"""Every second lane of two vectors, the lower halves of both first; and the lanes between."""
+_HALVES = ((0, 1, 2, 3, 8, 9, 10, 11), (4, 5, 6, 7, 12, 13, 14, 15))
+"""The lower halves of two vectors, and the upper ones."""
+
 
 def _dotter(n_vectors: int) -> Any:
     """An intrinsic for the inner product of two stretches of ``8 * n_vectors`` numbers: ``Σ_k x[i + k] y[j + k]``."""
@@ -55,10 +60,6 @@ def _dot_eight(typing: Any, x: Any, i: Any, y: Any, j: Any, number: Any) -> Any:
         return _fold(builder, rows[0], rows[1], _HALVES)
 
     return Lanes(number)(types.intp, types.intp, types.intp, types.intp, number), emit
-
-
-_PAIRS = ((0, 2, 8, 10, 4, 6, 12, 14), (1, 3, 9, 11, 5, 7, 13, 15))
-_HALVES = ((0, 1, 2, 3, 8, 9, 10, 11), (4, 5, 6, 7, 12, 13, 14, 15))
 
 
 def _fold(builder: Any, one: Any, other: Any, masks: Any) -> Any:
@@ -207,7 +208,7 @@ def transition_gradients(
     features = width // heads
     number = x.dtype.type(0)
     reach = members.size if sums.shape[1] * width * size > FAR else 0
-    ours = np.empty(8, x.dtype)
+    scratch = np.empty(8, x.dtype)
     for trial in range(x.shape[0]):
         shift, group_shift = trial * x.shape[1] * width * size, trial * sums.shape[1] * width * size
         grads, rows = grad.ctypes.data + shift, x.ctypes.data + shift
@@ -232,8 +233,8 @@ def transition_gradients(
                     group = np.intp(members[place])
                     i, j = vertex * width + head * features, group * width + head * features
                     factor = lanes(middles_at, group * heads + head, number)
-                    to_left = factor * _eight_dots(grads, i, there, j, features, ours, number)
-                    to_right = factor * _eight_dots(rows, i, here, j, features, ours, number)
+                    to_left = factor * _eight_dots(grads, i, there, j, features, scratch, number)
+                    to_right = factor * _eight_dots(rows, i, here, j, features, scratch, number)
                     if values.size:
                         value = lanes(given.ctypes.data, place * heads + head, number)
                         put(found.ctypes.data, place * heads + head, by_left * to_left + by_right * to_right)

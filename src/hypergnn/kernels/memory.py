@@ -3,7 +3,7 @@
 What is large is mapped once, in large pages, and lent: when the last array or tensor that looks at it is gone, it waits
 for the next. The system may take back what waits whenever it is short, but until then a step of training does not ask
 for its memory page by page, each cleared first, as it would of the C library, which gives up all that is large as soon
-as it is freed.
+as it is freed. What is small comes from the C library: :mod:`hypergnn.training.memory` has it keep that.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import weakref
 from collections.abc import Sequence
 from contextlib import suppress
 from math import prod
+from typing import Any
 
 import numpy as np
 import torch
@@ -23,6 +24,17 @@ LARGE = 4 << 20
 """Bytes from which on memory is lent."""
 
 _LENDS = hasattr(mmap, "MADV_FREE") and hasattr(mmap, "MADV_HUGEPAGE")
+
+
+class _Loan(weakref.ref[Any]):
+    """A block that is lent until an array is gone."""
+
+    __slots__ = ("block",)
+    block: mmap.mmap
+
+
+_loans: dict[int, _Loan] = {}
+_ended: list[_Loan] = []
 _idle: list[mmap.mmap] = []
 
 
@@ -35,17 +47,26 @@ def empty(shape: Sequence[int], dtype: torch.dtype) -> Tensor:
         >>> empty((2708, 64), torch.float32).shape
         torch.Size([2708, 64])
     """
-    count = prod(shape)
-    if count * dtype.itemsize < LARGE or not _LENDS:
-        return torch.empty(shape, dtype=dtype)
-    block = _borrow(count * dtype.itemsize)
-    lent = np.frombuffer(block, np.uint8)
-    weakref.finalize(lent, _give_back, block).atexit = False
-    return torch.from_numpy(lent)[: count * dtype.itemsize].view(dtype).view(*shape)
+    size = prod(shape) * dtype.itemsize
+    if size < LARGE or not _LENDS:
+        return torch.empty(shape, dtype=dtype, device="cpu")
+    block = _borrow(size)
+    array: Any = np.ndarray(shape, torch.empty(0, dtype=dtype, device="cpu").numpy().dtype, block)
+    loan = _Loan(array, _ended.append)  # no line of Python may run there: it would take an interrupt upon itself
+    loan.block = block
+    _loans[id(loan)] = loan
+    return torch.from_numpy(array)
+
+
+def release() -> None:
+    """Give all memory that waits back to the system."""
+    _collect()
+    _idle.clear()
 
 
 def _borrow(size: int) -> mmap.mmap:
     """The smallest idle block that is large enough and not far too large, or a new one in place of some idle ones."""
+    _collect()
     fitting = [block for block in _idle if size <= len(block) <= size + size // 4]
     for block in sorted(fitting, key=len):
         with suppress(ValueError):  # another thread has taken it
@@ -55,20 +76,28 @@ def _borrow(size: int) -> mmap.mmap:
     with suppress(IndexError):
         while missing > 0:
             missing -= len(_idle.pop(0))
-    block = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    block.madvise(mmap.MADV_HUGEPAGE)
+    try:
+        block = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except OSError as error:
+        raise MemoryError(f"The system has no {size / 1e9:.1f} GB of memory left.") from error
+    _advise(block, "MADV_HUGEPAGE")
     return block
 
 
-def _give_back(block: mmap.mmap) -> None:
-    block.madvise(mmap.MADV_FREE)
-    _idle.append(block)
+def _collect() -> None:
+    """Let what was lent and came back wait for the next."""
+    with suppress(IndexError):
+        while True:
+            loan = _ended.pop()
+            del _loans[id(loan)]
+            _advise(loan.block, "MADV_FREE")
+            _idle.append(loan.block)
 
 
-def _forget() -> None:
-    """After a fork: what was idle lies in the parent's memory, and using it would copy it."""
-    _idle.clear()
+def _advise(block: mmap.mmap, name: str) -> None:
+    with suppress(OSError):  # a system may not heed it
+        block.madvise(getattr(mmap, name))
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
+if hasattr(os, "register_at_fork"):  # what waits lies in the parent's memory: using it would copy it
+    os.register_at_fork(after_in_child=release)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from itertools import pairwise
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -71,7 +72,7 @@ def gather(
         )
 
     out = _new(x, batch, offsets.shape[0] - 1, n_heads, features)
-    _in_pieces(sum_range, _ids(offsets), _array(out).reshape(batch, -1, n_heads * features), outer)
+    _in_pieces(sum_range, _ids(offsets), _array(out).reshape(batch, offsets.shape[0] - 1, n_heads * features), outer)
     return out
 
 
@@ -140,12 +141,14 @@ def dropped_sum(x: Tensor, there: Grouping, back: Grouping, values: Tensor, rate
     rows, ends = _array(x), _ids(there[0])
     drawing = _dropout(keys, rate, rows.dtype)
     out = _new(x, x.shape[0], ends.size - 1, x.shape[2])
-    if out[0].numel() <= CACHED < x[0].numel() // 4:
-        blocks = -(-x.shape[1] // sums.BLOCK)
-        parts = _new(x, x.shape[0], blocks, *out.shape[1:])
+    (trials, n_rows, width), n_groups, n_incidences = x.shape, ends.size - 1, back[1].shape[0]
+    blocks = -(-n_rows // sums.BLOCK)
+    if n_groups * width <= CACHED < n_rows * width // 4 and blocks * n_groups + n_rows <= n_incidences:
+        parts = _new(x, trials, blocks, n_groups, width)
         walked = (rows, _array(values), _index(back[2]), *drawing, _ids(back[0]), _ids(back[1]), _array(parts))
-        if not any(_by_range(sums.scatter_dropped, blocks, back[1].shape[0] * x.shape[0] * x.shape[2], *walked)):
-            return torch.from_numpy(_array(parts).sum(1))
+        if not any(_by_range(sums.scatter_dropped, blocks, n_incidences * trials * width, *walked)):
+            _array(parts).sum(1, out=_array(out))
+            return out
     given, ids = (_array(values), _index(there[2]), *drawing), _ids(there[1])
 
     def sum_range(ends: Array, scale: bool, out: Array, start: int, stop: int) -> Any:
@@ -362,7 +365,7 @@ def matmul_backward(x: Tensor, grad: Tensor) -> Tensor:
 def seeded_dropout(x: Tensor, rate: float, keys: Tensor) -> Tensor:
     """As :func:`hypergnn.kernels.torch_backend.seeded_dropout`, bit for bit."""
     out = _new(x, *x.shape)
-    flat, dropped = (_array(one).reshape(x.shape[0], -1) for one in (x, out))
+    flat, dropped = (_array(one).reshape(x.shape[0], prod(x.shape[1:])) for one in (x, out))
     _by_range(elementwise.dropout, flat.shape[1], 4 * flat.size, flat, *_dropout(keys, rate, flat.dtype), dropped)
     return out
 
@@ -430,6 +433,7 @@ def adam(parameter: Tensor, mean: Tensor, square: Tensor) -> Callable[[Tensor, f
 
 
 def _new(like: Tensor, *shape: int) -> Tensor:
+    """An empty tensor of the same dtype."""
     return memory.empty(shape, like.dtype)
 
 

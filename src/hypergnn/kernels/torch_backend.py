@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 
 import torch
 from torch import Tensor
@@ -86,7 +87,7 @@ def seeded_dropout(x: Tensor, rate: float, keys: Tensor) -> Tensor:
     Whether an entry is dropped depends on its trial's keys and on its position within the trial only: two rounds of a
     32-bit mixing function, one per key.
     """
-    flat = x.reshape(x.shape[0], -1)
+    flat = x.reshape(x.shape[0], prod(x.shape[1:]))
     out = torch.empty_like(flat)
     position = torch.arange(flat.shape[1], dtype=torch.int32, device=x.device)
     bits, spare = torch.empty_like(position), torch.empty_like(position)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
+
+from hypergnn.kernels import memory
 
 _TRIM, _MAP = -1, -3  # glibc's M_TRIM_THRESHOLD and M_MMAP_THRESHOLD
 _MOST_MAPPED = 32 << 20  # the largest that glibc allows, and what it comes to by itself
@@ -24,10 +27,10 @@ def kept_memory() -> Iterator[None]:
     """
     try:
         library = ctypes.CDLL(None)
-        set_option, give_back = library.mallopt, library.malloc_trim
+        set_option: Any = library.mallopt
+        give_back: Any = library.malloc_trim
     except (AttributeError, OSError, TypeError):
-        yield
-        return
+        set_option = give_back = _do_nothing
     set_option(_MAP, _MOST_MAPPED)
     set_option(_TRIM, _KEPT)
     try:
@@ -35,3 +38,8 @@ def kept_memory() -> Iterator[None]:
     finally:
         set_option(_TRIM, _KEPT_AFTERWARDS)
         give_back(0)
+        memory.release()
+
+
+def _do_nothing(*_: int) -> None:
+    pass
