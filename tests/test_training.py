@@ -256,15 +256,17 @@ def test_kernels_run_in_a_process_forked_by_the_user(data):
     def compute(connection):
         torch.set_num_threads(2)
         numba_backend.WORTH_A_THREAD = 1
+        connection.send(numba_backend._pool() is pool)
         connection.send_bytes(hg.functional.hypergraph_conv(x, H).numpy().tobytes())
 
     before, numba_backend.WORTH_A_THREAD = numba_backend.WORTH_A_THREAD, 1
     hg.functional.hypergraph_conv(x, H)  # starts the threads that a fork lacks
-    numba_backend.WORTH_A_THREAD = before
+    numba_backend.WORTH_A_THREAD, pool = before, numba_backend._pool()
     near, far = multiprocessing.Pipe()
     child = multiprocessing.get_context("fork").Process(target=compute, args=(far,))
     child.start()
     assert near.poll(60)
+    assert not near.recv()  # whose queue may be locked by a thread that the child lacks
     assert near.recv_bytes() == expected.numpy().tobytes()
     child.join()
     near.close()

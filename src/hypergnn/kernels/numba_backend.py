@@ -465,6 +465,10 @@ def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="hypergnn")
 
 
+if hasattr(os, "register_at_fork"):  # a child has none of the threads, and may find their queue locked for ever
+    os.register_at_fork(after_in_child=_pool.cache_clear)
+
+
 def _threads(work: int) -> int:
     return 1 if work < 2 * WORTH_A_THREAD else min(torch.get_num_threads(), work // WORTH_A_THREAD)
 
