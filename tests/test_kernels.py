@@ -234,7 +234,7 @@ def test_single_precision_exponentials_are_accurate():
 def test_dropout_within_a_sum_is_that_of_its_values():
     H = hypergraph("more hyperedges than vertices")
     x, values = random(2, H.n_hyperedges, 3).requires_grad_(), random(H.n_incidences).requires_grad_()
-    dropped = torch_backend.seeded_dropout(values.detach().expand(2, -1).contiguous(), 0.4, KEYS)
+    dropped = torch_backend.seeded_dropout(values.detach().expand(2, -1).contiguous(), 0.4, KEYS, None)
     dropout = Dropout(0.4, KEYS)
     expected = segment_sum(x.unsqueeze(2), H.vertices, dropped.unsqueeze(2)).squeeze(2)
     torch.testing.assert_close(segment_sum(x, H.vertices, values, dropout), expected)
@@ -387,7 +387,11 @@ def test_wrong_sizes_are_refused_before_anything_is_read():
 def test_dropout_is_the_same_to_the_bit_in_both_backends(dtype):
     x = random(2, 1003).to(dtype)
     for rate in (0.1, 0.6, 0.999):
-        assert torch.equal(numba_backend.seeded_dropout(x, rate, KEYS), torch_backend.seeded_dropout(x, rate, KEYS))
+        found = [one.seeded_dropout(x, rate, KEYS, None) for one in (numba_backend, torch_backend)]
+        assert torch.equal(*found)
+        some = torch.tensor([1, 4], dtype=torch.int32)
+        for one in (numba_backend, torch_backend):
+            assert torch.equal(one.seeded_dropout(x[:, some], rate, KEYS, some), found[0][:, some])
 
 
 @pytest.fixture
@@ -500,8 +504,8 @@ def test_torch_accepts_the_fused_operators():
     scores = random(2, H.n_hyperedges, 2).requires_grad_(), random(2, H.n_vertices, 2).requires_grad_()
     opcheck(fused.attend.traced, (*scores, 0.2, *by))
     opcheck(fused.head_scores.traced, (x, random(2, 3, 2, 3).requires_grad_()))
-    opcheck(fused.elu_dropout.traced, (x, random(2, 3).requires_grad_(), 0.4, KEYS))
-    opcheck(fused.elu_dropout.traced, (x, None, 0.0, None))
+    opcheck(fused.elu_dropout.traced, (x, random(2, 3).requires_grad_(), 0.4, KEYS, None))
+    opcheck(fused.elu_dropout.traced, (x, None, 0.0, None, None))
     opcheck(fused.degrees.traced, (values, random(1, H.n_hyperedges), *by))
     opcheck(fused.inverse.traced, (values, True, 0.1))
     shared = values.detach()[0, :, 0].clone().requires_grad_()
@@ -520,5 +524,5 @@ def test_torch_accepts_the_operators():
     opcheck(operators.segment_softmax.traced, (values, H.hyperedges.offsets, H.hyperedges.position))
     opcheck(operators.segment_total.traced, (values, H.hyperedges.offsets, H.hyperedges.position))
     opcheck(operators.matmul.traced, (random(2, 5, 6).requires_grad_(), random(2, 6, 4).requires_grad_()))
-    opcheck(operators.seeded_dropout.traced, (values, 0.4, torch.tensor([[1, 2], [3, 4]], dtype=torch.int32)))
+    opcheck(operators.seeded_dropout.traced, (values, 0.4, torch.tensor([[1, 2], [3, 4]], dtype=torch.int32), None))
     opcheck(operators.segment_softmax.traced, (values, H.vertices.offsets, H.vertices.position))

@@ -25,7 +25,7 @@ ORDER = [
     ["stored"],
     ["hypergraph", "graph"],
     ["shared_graph"],
-    ["functional", "reference"],
+    ["functional", "reference", "field"],
     ["tabular"],
     ["layers", "construct", "io"],
     ["drawing"],

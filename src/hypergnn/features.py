@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hypergnn.incidence import Segments, Structure, group
+from hypergnn.incidence import Grouped, Segments, Structure, group
 from hypergnn.kernels import Dropout, segment_sum
 from hypergnn.randomness import draw, dropout
 
@@ -39,6 +39,8 @@ class SparseFeatures(Structure):
     column_position: Tensor
     values: Tensor
     """The non-zeros, ``(nnz,)``, in the order of their rows."""
+    position: Tensor | None = None
+    """Where the non-zeros of these rows stand among the values, if those of other rows are among them, too."""
     keys: Tensor | None = None
     """Two for each trial, ``(trials, 2)``, if each drops other non-zeros."""
     dropout: float = 0.0
@@ -78,12 +80,26 @@ class SparseFeatures(Structure):
             return replace(self, values=dropout(self.values, rate))
         return replace(self, keys=drawn.keys, dropout=drawn.rate)
 
+    def rows(self, numbers: Tensor) -> SparseFeatures:
+        """Some rows, ascending; dropout drops of them what it drops of them among all."""
+        sizes = self.row_offsets.diff().long()
+        chosen = torch.zeros_like(sizes, dtype=torch.bool)
+        chosen[numbers] = True
+        kept = chosen.repeat_interleave(sizes).nonzero().flatten()
+        rows = torch.arange(numbers.shape[0], device=self.device).repeat_interleave(sizes[numbers])
+        pairs = (rows.cpu().numpy(), self.column[kept].cpu().numpy())
+        grouped = group(*pairs, numbers.shape[0], self.shape[-1])
+        position = kept.to(grouped.columns.dtype)
+        whole = grouped._replace(column_position=position.cpu()[grouped.column_position])
+        parts = Grouped(*[one.to(self.device) for one in whole])
+        return SparseFeatures(*parts, values=self.values, position=position)
+
     def project(self, projection: Tensor) -> Tensor:
         """``X P``: ``(..., N, F')`` from ``(..., F, F')``."""
         by = Segments(
             self.row_offsets,
             self.column,
-            None,
+            self.position,
             self.column_offsets,
             self.column_members,
             self.column_position,

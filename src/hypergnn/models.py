@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal, NamedTuple, cast
 
@@ -12,15 +12,13 @@ from torch import Tensor, nn
 from hypergnn import layers
 from hypergnn.checks import check_choice, check_number, check_size
 from hypergnn.features import SparseFeatures
+from hypergnn.field import Field, Structures
 from hypergnn.functional.projection import Features
 from hypergnn.graph import Graph
 from hypergnn.hypergraph import Hypergraph
 from hypergnn.layers import Layer
 from hypergnn.randomness import activate, dropout
 from hypergnn.shared_graph import SharedGraph
-
-Structures = Graph | SharedGraph | Hypergraph
-"""What layers propagate over."""
 
 
 class Kind(NamedTuple):
@@ -165,7 +163,7 @@ class Network(nn.Module):
         hypergraph: Hypergraph | None = None,
         *,
         propagated: Tensor | None = None,
-        last: Mapping[str, Structures] | None = None,
+        fields: Sequence[Field] | None = None,
     ) -> Tensor:
         """Scores of the classes, ``(..., N, n_classes)``; structures that the kind does not take may be omitted.
 
@@ -174,8 +172,8 @@ class Network(nn.Module):
             graph: The graph.
             hypergraph: The hypergraph.
             propagated: What :meth:`propagate` gives for ``x``, if that is known; of no use while features are dropped.
-            last: Other structures for the last layer: those :meth:`~hypergnn.Hypergraph.around` the vertices whose
-                scores are wanted.
+            fields: What each layer reads and makes, where only some scores are wanted; ``x`` are then the features of
+                what the first reads.
         """
         wanted = KINDS[self.config.model].structures
         given = {"graph": graph, "hypergraph": hypergraph}
@@ -185,14 +183,16 @@ class Network(nn.Module):
         if len(self.layers) == 1 or (self.training and self.config.dropout > 0):
             propagated = None
         x = self._drop(x)
-        *hidden, final = cast(list[Layer], list(self.layers))
-        for layer in hidden:
+        for number, layer in enumerate(cast(list[Layer], list(self.layers))):
             known = {} if propagated is None else {"propagated": propagated}
-            out = layer(x, *[given[name] for name in wanted], add_bias=False, **known)
-            x = activate(out, layer.bias, self.config.dropout if self.training else 0.0)
+            seen, chosen, places = (given, None, None) if fields is None else fields[number]
+            out = layer(x, *[seen[name] for name in wanted], add_bias=False, **known)
+            if chosen is not None:
+                out = out.index_select(-2, chosen)
+            is_dropped = self.training and layer is not self.layers[-1]
+            x = activate(out, layer.bias, self.config.dropout if is_dropped else 0.0, places)
             propagated = None
-        scores = final(x, *[(last or given)[name] for name in wanted], add_bias=False)
-        return activate(scores, final.bias, 0.0)
+        return cast(Tensor, x)
 
     def hidden(self, x: Features, *, hypergraph: Hypergraph) -> Tensor | SparseFeatures:
         """What the last layer gets, without dropout, of a network that takes a hypergraph or nothing."""

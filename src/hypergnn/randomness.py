@@ -62,26 +62,32 @@ def seeded(seeds: Sequence[int], epoch: int) -> Iterator[None]:
         _current.reset(token)
 
 
-def dropout(x: Tensor, rate: float) -> Tensor:
-    """Zero each entry of ``x`` with probability ``rate`` and scale the others by ``1 / (1 - rate)``."""
+def dropout(x: Tensor, rate: float, places: Tensor | None = None) -> Tensor:
+    """Zero each entry of ``x`` with probability ``rate`` and scale the others by ``1 / (1 - rate)``.
+
+    Args:
+        x: ``(..., rows, ...)``, with an axis of trials before the rows inside :func:`seeded`.
+        rate: The probability.
+        places: Where the rows stand among all rows, if they are some of them: they are dropped as there.
+    """
     if rate == 0:
         return x
-    drawn = draw(rate)
+    drawn = draw(rate, places)
     return torch.nn.functional.dropout(x, rate) if drawn is None else seeded_dropout(_of_trials(x, drawn), drawn)
 
 
-def activate(x: Tensor, bias: Tensor | None, rate: float) -> Tensor:
+def activate(x: Tensor, bias: Tensor | None, rate: float, places: Tensor | None = None) -> Tensor:
     """ELU of ``x`` plus ``bias``, then :func:`dropout`, in one step where both are drawn from counters."""
-    drawn = draw(rate) if rate > 0 else None
+    drawn = draw(rate, places) if rate > 0 else None
     if drawn is None:
         return dropout(elu_dropout(x, bias), rate)
     return elu_dropout(_of_trials(x, drawn), bias, drawn)
 
 
-def draw(rate: float) -> Dropout | None:
+def draw(rate: float, places: Tensor | None = None) -> Dropout | None:
     """The next dropout of the trials in training; ``None`` outside :func:`seeded`."""
     draws = _current.get()
-    return None if draws is None else Dropout(rate, draws.next_keys())
+    return None if draws is None else Dropout(rate, draws.next_keys(), places)
 
 
 def _of_trials(x: Tensor, drawn: Dropout) -> Tensor:

@@ -16,11 +16,12 @@ from hypergnn.datasets import Dataset
 from hypergnn.explaining.explanation import Attended, Explanation
 from hypergnn.explaining.parts import Call, Part, attention_of, parts_of
 from hypergnn.features import SparseFeatures
+from hypergnn.field import Structures
 from hypergnn.functional.projection import Features
 from hypergnn.graph import Graph
 from hypergnn.hypergraph import Hypergraph
 from hypergnn.layers import Layer
-from hypergnn.models import KINDS, Network, Structures
+from hypergnn.models import KINDS, Network
 from hypergnn.saving import SavedModel
 from hypergnn.shared_graph import SharedGraph
 from hypergnn.training.engine import Task

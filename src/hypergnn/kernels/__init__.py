@@ -44,6 +44,7 @@ class Dropout(NamedTuple):
 
     rate: float
     keys: Tensor  # (trials, 2) int32, on the CPU
+    places: Tensor | None = None  # (rows,) the numbers of the rows among all; 0, 1, 2, … if omitted
 
 
 def segment_sum(x: Tensor, by: Segments, values: Tensor | None = None, dropout: Dropout | None = None) -> Tensor:
@@ -201,17 +202,17 @@ def cross_entropy(scores: Tensor, classes: Tensor, rows: Tensor) -> Tensor:
 
 
 def seeded_dropout(x: Tensor, dropout: Dropout) -> Tensor:
-    """Dropout of ``x``, ``(trials, ...)``."""
-    dropped: Tensor = operators.seeded_dropout(x, dropout.rate, dropout.keys)
+    """Dropout of ``x``, ``(trials, rows, ...)``."""
+    dropped: Tensor = operators.seeded_dropout(x, dropout.rate, dropout.keys, dropout.places)
     return dropped
 
 
 def elu_dropout(x: Tensor, bias: Tensor | None = None, dropout: Dropout | None = None) -> Tensor:
     """ELU of ``x`` ``(trials or none, ..., F)`` plus ``bias`` ``(trials or none, F)``, then dropout if wanted."""
-    rate, keys = (0.0, None) if dropout is None else dropout
+    rate, keys, places = (0.0, None, None) if dropout is None else dropout
     if bias is not None and x.dim() > 2 and bias.shape[:-1] != x.shape[:1]:
         bias = bias.expand(x.shape[0], -1)
-    activated: Tensor = _steps(x).elu_dropout(x, bias, rate, keys)
+    activated: Tensor = _steps(x).elu_dropout(x, bias, rate, keys, places)
     return activated
 
 
@@ -222,7 +223,9 @@ def _check_sizes(x: Tensor, n_own: int, by: Segments, values: Tensor | None) -> 
         raise ValueError(f"x must have {n_members} rows, one per member; got {tuple(x.shape)}.")
     if values is None:
         return
-    if values.shape[1 - n_own if n_own == 3 else -1] != n_incidences:
+    given = values.shape[1 - n_own if n_own == 3 else -1]
+    has_places = by.position is not None and by.back_position is not None  # in a larger array
+    if given < n_incidences or (given > n_incidences and not has_places):
         raise ValueError(f"values must have an entry for each of {n_incidences} incidences; got {tuple(values.shape)}.")
     if values.dtype != x.dtype:
         raise TypeError(f"values must have the dtype of x, {x.dtype}; got {values.dtype}. Convert one by .to().")

@@ -55,7 +55,7 @@ class Backend(Protocol):
     def adam(self, parameter: Tensor, mean: Tensor, square: Tensor) -> AdamStep:
         """Prepare to optimise."""
 
-    def seeded_dropout(self, x: Tensor, rate: float, keys: Tensor) -> Tensor:
+    def seeded_dropout(self, x: Tensor, rate: float, keys: Tensor, places: Tensor | None) -> Tensor:
         """Dropout from counters."""
 
 

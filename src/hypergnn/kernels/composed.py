@@ -15,7 +15,7 @@ from hypergnn.kernels import operators
 def dropped_sum(x: Tensor, values: Tensor, keys: Tensor, rate: float, *by: Any) -> Tensor:
     """:data:`~hypergnn.kernels.operators.segment_sum` with dropout of the values, each trial its own."""
     own = values.expand(keys.shape[0], -1).contiguous()
-    dropped = operators.seeded_dropout(own, rate, keys).unsqueeze(-1)
+    dropped = operators.seeded_dropout(own, rate, keys, None).unsqueeze(-1)
     return operators.segment_sum(x.unsqueeze(2), dropped, *by).squeeze(2)  # type: ignore[no-any-return]
 
 
@@ -76,14 +76,14 @@ def head_scores(x: Tensor, vectors: Tensor) -> Tensor:
     return torch.stack([(x * vector.unsqueeze(1)).sum(-1) for vector in vectors.unbind(1)], 1)
 
 
-def elu_dropout(x: Tensor, bias: Tensor | None, rate: float, keys: Tensor | None) -> Tensor:
+def elu_dropout(x: Tensor, bias: Tensor | None, rate: float, keys: Tensor | None, places: Tensor | None) -> Tensor:
     """ELU of ``x`` ``(trials, ..., F)`` plus ``bias`` ``(trials, F)``, then dropout if there are keys.
 
     Without an axis of trials ``x`` is ``(rows, F)`` and the bias ``(F,)``.
     """
     if bias is not None:
         x = x + (bias.reshape(bias.shape[0], *[1] * (x.dim() - 2), bias.shape[1]) if x.dim() > 2 else bias)
-    return elu(x) if keys is None else operators.seeded_dropout(elu(x), rate, keys)
+    return elu(x) if keys is None else operators.seeded_dropout(elu(x), rate, keys, places)
 
 
 def cross_entropy(scores: Tensor, classes: Tensor, rows: Tensor) -> Tensor:

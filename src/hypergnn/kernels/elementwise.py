@@ -67,20 +67,29 @@ def _(x: Any) -> Any:
 
 
 @compiled
-def dropout(x: Array, keys: Array, threshold: int, scale: float, out: Array, start: int, stop: int) -> None:
-    """``x`` ``(trials, entries)`` with entries dropped."""
-    zero = x.dtype.type(0)
+def dropout(
+    x: Array, keys: Array, threshold: int, scale: float, places: Array, out: Array, start: int, stop: int
+) -> None:
+    """``x`` ``(trials, rows, F)`` with entries dropped; ``places`` are the numbers of the rows, if not 0, 1, 2, …."""
+    zero, width = x.dtype.type(0), x.shape[2]
     for trial in range(x.shape[0]):
         first, second = keys[trial, 0], keys[trial, 1]
-        given, made = x[trial, start:stop], out[trial, start:stop]  # numbered from 0, which vectorises
-        for k in range(given.size):
-            value = given[k] * scale
-            made[k] = value if random_bits(start + k, first, second) >= threshold else zero
+        if places.size:
+            for n in range(start, stop):
+                given, made, place = x[trial, n], out[trial, n], np.intp(places[n]) * width
+                for k in range(width):
+                    value = given[k] * scale
+                    made[k] = value if random_bits(place + k, first, second) >= threshold else zero
+        else:
+            given, made = x[trial].reshape(-1)[start * width :], out[trial].reshape(-1)[start * width :]
+            for k in range((stop - start) * width):  # numbered from 0, which vectorises
+                value = given[k] * scale
+                made[k] = value if random_bits(start * width + k, first, second) >= threshold else zero
 
 
 @compiled
 def elu_dropout(
-    x: Array, bias: Array, keys: Array, threshold: int, scale: float, out: Array, start: int, stop: int
+    x: Array, bias: Array, keys: Array, threshold: int, scale: float, places: Array, out: Array, start: int, stop: int
 ) -> None:
     """ELU of ``x`` ``(trials, rows, F)`` plus ``bias`` ``(trials, F)``, with entries dropped if there are keys."""
     zero, width = x.dtype.type(0), x.shape[2]
@@ -91,10 +100,11 @@ def elu_dropout(
             given, made = x[trial, n], out[trial, n]
             if keys.size:
                 first, second = keys[trial, 0], keys[trial, 1]
+                place = (np.intp(places[n]) if places.size else n) * width
                 for k in range(width):
                     value = given[k] + added[k]
                     value = scale * (max(value, zero) + _expm1(min(value, zero)))
-                    made[k] = value if random_bits(n * width + k, first, second) >= threshold else zero
+                    made[k] = value if random_bits(place + k, first, second) >= threshold else zero
             else:
                 for k in range(width):
                     value = given[k] + added[k]
@@ -108,6 +118,7 @@ def elu_dropout_gradient(
     keys: Array,
     threshold: int,
     scale: float,
+    places: Array,
     out: Array,
     parts: Array,
     start: int,
@@ -123,9 +134,10 @@ def elu_dropout_gradient(
                 given, come, made = y[trial, n], grad[trial, n], out[trial, n]
                 if keys.size:
                     first, second = keys[trial, 0], keys[trial, 1]
+                    place = (np.intp(places[n]) if places.size else n) * width
                     for k in range(width):
                         change = come[k] * (scale + min(given[k], zero))
-                        made[k] = change if random_bits(n * width + k, first, second) >= threshold else zero
+                        made[k] = change if random_bits(place + k, first, second) >= threshold else zero
                 else:
                     for k in range(width):
                         made[k] = come[k] * (scale + min(given[k], zero))

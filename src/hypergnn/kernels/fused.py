@@ -57,7 +57,7 @@ def _backward_dropped_sum(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     grad_values = None
     if ctx.needs_input_grad[1]:
         dots = operators.incidence_dot(grad.unsqueeze(2), x.unsqueeze(2), *by).squeeze(2)
-        grad_values = operators.seeded_dropout(dots, ctx.rate, keys).sum(0)
+        grad_values = operators.seeded_dropout(dots, ctx.rate, keys, None).sum(0)
     return grad_x, grad_values, *[None] * 8
 
 
@@ -366,40 +366,38 @@ head_scores_gradients = Operator("head_scores_gradients", _head_scores_gradients
 head_scores = Operator("head_scores", _head_scores, _fake_head_scores, _save_head_scores, _backward_head_scores)
 
 
-def _elu_dropout(x: Tensor, bias: Tensor | None, rate: float, keys: Tensor | None) -> Tensor:
-    return numba_backend.elu_dropout(x, bias, rate, keys)
+def _elu_dropout(x: Tensor, bias: Tensor | None, rate: float, keys: Tensor | None, places: Tensor | None) -> Tensor:
+    return numba_backend.elu_dropout(x, bias, rate, keys, places)
 
 
-def _fake_elu_dropout(x: Tensor, bias: Tensor | None, rate: float, keys: Tensor | None) -> Tensor:
+def _fake_elu_dropout(x: Tensor, *_: Any) -> Tensor:
     return torch.empty_like(x, memory_format=torch.contiguous_format)
 
 
 def _save_elu_dropout(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-    _, bias, ctx.rate, keys = inputs
-    ctx.save_for_backward(output, keys)
+    _, bias, ctx.rate, keys, places = inputs
+    ctx.save_for_backward(output, keys, places)
     ctx.has_bias = bias is not None
 
 
 def _backward_elu_dropout(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-    output, keys = ctx.saved_tensors
+    output, keys, places = ctx.saved_tensors
     if not torch.is_grad_enabled():
-        grad_x, grad_bias = elu_dropout_gradient(grad, output, ctx.has_bias, ctx.rate, keys)
+        grad_x, grad_bias = elu_dropout_gradient(grad, output, ctx.has_bias, ctx.rate, keys, places)
     else:
-        dropped = grad if keys is None else operators.seeded_dropout(grad, ctx.rate, keys)
+        dropped = grad if keys is None else operators.seeded_dropout(grad, ctx.rate, keys, places)
         grad_x = dropped * (1 + (1 - ctx.rate) * output.clamp(max=0))
         grad_bias = grad_x.flatten(1, -2).sum(1) if grad_x.dim() > 2 else grad_x.sum(0)
-    return grad_x, grad_bias if ctx.has_bias else None, None, None
+    return grad_x, grad_bias if ctx.has_bias else None, None, None, None
 
 
 def _elu_dropout_gradient(
-    grad: Tensor, output: Tensor, has_bias: bool, rate: float, keys: Tensor | None
+    grad: Tensor, output: Tensor, has_bias: bool, rate: float, keys: Tensor | None, places: Tensor | None
 ) -> tuple[Tensor, Tensor]:
-    return numba_backend.elu_dropout_gradient(grad, output, has_bias, rate, keys)
+    return numba_backend.elu_dropout_gradient(grad, output, has_bias, rate, keys, places)
 
 
-def _fake_elu_dropout_gradient(
-    grad: Tensor, output: Tensor, has_bias: bool, rate: float, keys: Tensor | None
-) -> tuple[Tensor, Tensor]:
+def _fake_elu_dropout_gradient(grad: Tensor, output: Tensor, has_bias: bool, *_: Any) -> tuple[Tensor, Tensor]:
     width = output.shape[-1] if has_bias else 0
     return output.new_empty(output.shape), output.new_empty(*output.shape[:1] if output.dim() > 2 else (), width)
 

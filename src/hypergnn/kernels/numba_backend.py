@@ -362,32 +362,34 @@ def matmul_backward(x: Tensor, grad: Tensor) -> Tensor:
     return torch.from_numpy(parts.sum(1)).transpose(1, 2)
 
 
-def seeded_dropout(x: Tensor, rate: float, keys: Tensor) -> Tensor:
+def seeded_dropout(x: Tensor, rate: float, keys: Tensor, places: Tensor | None) -> Tensor:
     """As :func:`hypergnn.kernels.torch_backend.seeded_dropout`, bit for bit."""
     out = _new(x, *x.shape)
-    flat, dropped = (_array(one).reshape(x.shape[0], prod(x.shape[1:])) for one in (x, out))
-    _by_range(elementwise.dropout, flat.shape[1], 4 * flat.size, flat, *_dropout(keys, rate, flat.dtype), dropped)
+    shape = (x.shape[0], x.shape[1] if x.dim() > 1 else 1, prod(x.shape[2:]))
+    rows, dropped = (_array(one).reshape(shape) for one in (x, out))
+    arrays = (rows, *_dropout(keys, rate, rows.dtype), _index(places), dropped)
+    _by_range(elementwise.dropout, rows.shape[1], 4 * rows.size, *arrays)
     return out
 
 
-def elu_dropout(x: Tensor, bias: Tensor | None, rate: float, keys: Tensor | None) -> Tensor:
+def elu_dropout(x: Tensor, bias: Tensor | None, rate: float, keys: Tensor | None, places: Tensor | None) -> Tensor:
     """As :func:`hypergnn.kernels.composed.elu_dropout`."""
     out = _new(x, *x.shape)
     rows = _by_trial(x)
-    arrays = (rows, _bias(bias, rows), *_dropout(keys, rate, rows.dtype), _by_trial(out))
+    arrays = (rows, _bias(bias, rows), *_dropout(keys, rate, rows.dtype), _index(places), _by_trial(out))
     _by_range(elementwise.elu_dropout, rows.shape[1], 8 * rows.size, *arrays)
     return out
 
 
 def elu_dropout_gradient(
-    grad: Tensor, y: Tensor, has_bias: bool, rate: float, keys: Tensor | None
+    grad: Tensor, y: Tensor, has_bias: bool, rate: float, keys: Tensor | None, places: Tensor | None
 ) -> tuple[Tensor, Tensor]:
     """Gradients of :func:`elu_dropout` from its outcome ``y``, for ``x`` and for the bias."""
     outcome = _by_trial(y)
     out, grads = _new(y, *y.shape), _array(grad).reshape(outcome.shape)
     blocks = -(-outcome.shape[1] // elementwise.BLOCK)
     parts = np.empty((outcome.shape[0], blocks, outcome.shape[2] if has_bias else 0), outcome.dtype)
-    arrays = (grads, outcome, *_dropout(keys, rate, outcome.dtype), _by_trial(out), parts)
+    arrays = (grads, outcome, *_dropout(keys, rate, outcome.dtype), _index(places), _by_trial(out), parts)
     _by_range(elementwise.elu_dropout_gradient, blocks, 4 * outcome.size, *arrays)
     by_bias = torch.from_numpy(parts.sum(1))
     return out, by_bias if y.dim() > 2 else by_bias[0]

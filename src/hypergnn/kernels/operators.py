@@ -167,17 +167,17 @@ matmul_backward = Operator(
 """Gradient of :data:`matmul` for its second factor."""
 
 
-def _seeded_dropout(x: Tensor, rate: float, keys: Tensor) -> Tensor:
-    return backend_for(x).seeded_dropout(x, rate, keys)
+def _seeded_dropout(x: Tensor, rate: float, keys: Tensor, places: Tensor | None) -> Tensor:
+    return backend_for(x).seeded_dropout(x, rate, keys, places)
 
 
 def _save_keys(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-    _, ctx.rate, keys = inputs
-    ctx.save_for_backward(keys)
+    _, ctx.rate, keys, places = inputs
+    ctx.save_for_backward(keys, places)
 
 
 def _backward_seeded_dropout(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-    return seeded_dropout(grad, ctx.rate, *ctx.saved_tensors), None, None
+    return seeded_dropout(grad, ctx.rate, *ctx.saved_tensors), None, None, None
 
 
 seeded_dropout = Operator("seeded_dropout", _seeded_dropout, _fake_like, _save_keys, _backward_seeded_dropout)

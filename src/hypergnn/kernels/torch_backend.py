@@ -81,15 +81,19 @@ def matmul_backward(x: Tensor, grad: Tensor) -> Tensor:
     return out
 
 
-def seeded_dropout(x: Tensor, rate: float, keys: Tensor) -> Tensor:
-    """Zero entries with probability ``rate`` and scale the others; ``x`` ``(trials, ...)``, ``keys`` ``(trials, 2)``.
+def seeded_dropout(x: Tensor, rate: float, keys: Tensor, places: Tensor | None) -> Tensor:
+    """Zero entries of ``x`` ``(trials, rows, ...)`` with probability ``rate`` and scale the others.
 
-    Whether an entry is dropped depends on its trial's keys and on its position within the trial only: two rounds of a
-    32-bit mixing function, one per key.
+    Whether an entry is dropped depends on its trial's keys, ``(trials, 2)``, and on its position within the trial only:
+    two rounds of a 32-bit mixing function, one per key. Rows that are some of more rows have the positions of their
+    ``places``.
     """
     flat = x.reshape(x.shape[0], prod(x.shape[1:]))
     out = torch.empty_like(flat)
     position = torch.arange(flat.shape[1], dtype=torch.int32, device=x.device)
+    if places is not None:
+        width = prod(x.shape[2:])
+        position = (places.int().unsqueeze(1) * width + position[:width]).flatten()
     bits, spare = torch.empty_like(position), torch.empty_like(position)
     for trial, (first, second) in enumerate(keys.tolist()):  # one at a time: its numbers stay in the cache
         torch.add(position, first, out=bits)

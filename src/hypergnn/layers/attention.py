@@ -53,8 +53,8 @@ class AttentionLayer(Layer):
         """``x P`` in the dtype of the parameters, whatever autocast has multiplied in, ``(..., N, heads, F')``."""
         return self._by_head(project(x, self.projection)).to(self.projection.dtype)
 
-    def _drop(self, x: Tensor) -> Tensor:
-        return dropout(x, self.dropout) if self.training else x
+    def _drop(self, x: Tensor, places: Tensor | None) -> Tensor:
+        return dropout(x, self.dropout, places) if self.training else x
 
 
 class HypergraphAttention(AttentionLayer):
@@ -158,7 +158,11 @@ class HypergraphAttention(AttentionLayer):
             negative_slope=self.negative_slope,
         )  # (..., n_incidences, heads)
         out = functional.hypergraph_attention(
-            self._drop(projected), H, incidence, normalization=self.normalization, dropped=self._drop(incidence)
+            self._drop(projected, H.places.vertices),
+            H,
+            incidence,
+            normalization=self.normalization,
+            dropped=self._drop(incidence, H.places.incidences),
         )
         out = self._finish(out.flatten(-2), x, add_bias)
         return (out, incidence) if return_attention else out
@@ -264,7 +268,8 @@ class GraphAttention(AttentionLayer):
         attention = functional.attention_links(
             projected, graph, self.a_target, self.a_source, negative_slope=self.negative_slope
         )
-        out = functional.graph_attention(self._drop(projected), graph, self._drop(attention))
+        dropped = self._drop(projected, graph.places.vertices)
+        out = functional.graph_attention(dropped, graph, self._drop(attention, graph.places.incidences))
         out = self._finish(out.flatten(-2), x, add_bias)
         return (out, attention) if return_attention else out
 
@@ -331,13 +336,13 @@ class MeanAttention(AttentionLayer):
             projected, None, H, self.a_vertex, self.a_hyperedge, negative_slope=slope
         )
         out = functional.mean_attention(
-            self._drop(projected),
+            self._drop(projected, graph.places.vertices),
             graph,
             H,
-            self._drop(attention),
+            self._drop(attention, graph.places.incidences),
             incidence,
             normalization=self.normalization,
-            dropped=self._drop(incidence),
+            dropped=self._drop(incidence, H.places.incidences),
         )
         out = self._finish(out.flatten(-2), x, add_bias)
         return (out, attention, incidence) if return_attention else out

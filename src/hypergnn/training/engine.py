@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -16,9 +17,10 @@ from torch.nn import Parameter
 
 from hypergnn.datasets import Dataset
 from hypergnn.features import SparseFeatures
+from hypergnn.field import Field, Structures, fields_of
 from hypergnn.functional.projection import Features
 from hypergnn.kernels import cross_entropy
-from hypergnn.models import KINDS, Config, Network, Structures
+from hypergnn.models import KINDS, Config, Network
 from hypergnn.randomness import seeded
 from hypergnn.training.adam import Adam
 from hypergnn.training.memory import kept_memory
@@ -59,9 +61,31 @@ class Task:
             n_classes=data.n_classes,
         )
 
-    def around(self, vertices: Tensor) -> dict[str, Structures]:
-        """The structures as far as a last layer without attention needs them for the scores of some vertices."""
-        return {name: one.around(vertices) for name, one in self.structures.items()}
+    def part(self, vertices: Tensor, config: Config, *, whole: bool) -> _Part:
+        """As much as the scores of some vertices depend on; if ``whole``, of the features all that there are."""
+        kind = KINDS[config.model]
+        structures: dict[str, Structures] = {name: self.structures[name] for name in kind.structures}
+        n_read = self.y.shape[0] if whole or not isinstance(self.x, SparseFeatures) else None
+        found = fields_of(structures, vertices, depth=config.depth, attended=kind.has_attention, whole=n_read)
+        if found is None:
+            last = structures
+            if not kind.has_attention:
+                last = {name: one.around(vertices) for name, one in structures.items()}
+            fields = [Field(one, None, None) for one in [*[structures] * (config.depth - 1), last]]
+            return _Part(self.x, fields, self.y, vertices)
+        read, fields = found
+        made = vertices.unique()
+        x = self.x.rows(read) if isinstance(self.x, SparseFeatures) and read.shape[0] < self.x.shape[0] else self.x
+        return _Part(x, fields, self.y[made], torch.searchsorted(made, vertices))
+
+
+class _Part(NamedTuple):
+    """What the scores of some vertices depend on, and which of the scores are theirs."""
+
+    x: Features
+    fields: list[Field]
+    y: Tensor  # of all scores
+    rows: Tensor
 
 
 @dataclass(frozen=True)
@@ -118,16 +142,18 @@ def _train(
     judge.eval()  # one network for each mode: to change the mode of one takes longer than some layers
     propagated = network.propagate(task.x, **task.structures)
     validates = task.val.numel() > 0
-    nearby = None if KINDS[config.model].has_attention or not validates else task.around(task.val)
+    whole = propagated is not None
+    learned = task.part(task.train, config, whole=whole)
+    judged = task.part(task.val, config, whole=whole) if validates else None
     state = _start(network, config, seeds)
     _use(judge, state.parameters)
     for epoch in range(config.max_epochs):
         start = time.perf_counter()
-        train_loss = _step(network, task, state, epoch, propagated)
+        train_loss = _step(network, task, learned, state, epoch, propagated)
         for curve, loss in zip(state.curves, train_loss.tolist(), strict=True):
             curve["train_loss"].append(loss)
-        if validates:
-            val_loss = cross_entropy(_scores(judge, task, propagated, nearby), task.y, task.val)
+        if judged is not None:
+            val_loss = cross_entropy(_scores(judge, task, judged, propagated), judged.y, judged.rows)
             _keep_best(state, val_loss, epoch)
             for curve, loss in zip(state.curves, val_loss.tolist(), strict=True):
                 curve["val_loss"].append(loss)
@@ -168,12 +194,12 @@ def _start(network: Network, config: Config, seeds: Sequence[int]) -> _State:
     )
 
 
-def _step(network: Network, task: Task, state: _State, epoch: int, propagated: Tensor | None) -> Tensor:
+def _step(network: Network, task: Task, part: _Part, state: _State, epoch: int, propagated: Tensor | None) -> Tensor:
     """One epoch of training; the loss of each trial, ``(trials,)``."""
-    x = task.x if isinstance(task.x, SparseFeatures) else task.x.expand(len(state.seeds), *task.x.shape)
+    x = part.x if isinstance(part.x, SparseFeatures) else part.x.expand(len(state.seeds), *part.x.shape)
     with seeded(state.seeds, epoch):
-        scores = network(x, **task.structures, propagated=propagated)
-    losses = cross_entropy(scores, task.y, task.train)
+        scores = network(x, **task.structures, propagated=propagated, fields=part.fields)
+    losses = cross_entropy(scores, part.y, part.rows)
     losses.sum().backward()
     state.optimizer.step()
     return losses.detach()
@@ -186,12 +212,11 @@ def _use(network: Network, parameters: Parameters) -> None:
         setattr(network.get_submodule(layer), own, parameter)
 
 
-def _scores(
-    network: Network, task: Task, propagated: Tensor | None = None, last: Mapping[str, Structures] | None = None
-) -> Tensor:
-    """Scores without dropout, ``(trials, N, n_classes)``; only those near ``last`` if that is given."""
+def _scores(network: Network, task: Task, part: _Part | None = None, propagated: Tensor | None = None) -> Tensor:
+    """Scores without dropout, ``(trials, N, n_classes)``, or those of a part."""
+    x, fields = (task.x, None) if part is None else part[:2]
     with torch.no_grad():
-        scores: Tensor = network(task.x, **task.structures, propagated=propagated, last=last)
+        scores: Tensor = network(x, **task.structures, propagated=propagated, fields=fields)
     return scores
 
 
