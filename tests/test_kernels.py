@@ -222,6 +222,26 @@ def test_elu_with_dropout_and_its_gradients(dropout):
     assert gradcheck(lambda x: elu_dropout(x, None, dropout), x)
 
 
+@pytest.mark.parametrize("n_rows", [0, 1, 3, 1300])
+@pytest.mark.parametrize("backend", ["numba", "torch"])
+def test_elu_of_some_rows_is_that_of_all_without_the_others(backend, n_rows, monkeypatch):
+    monkeypatch.setattr(choice, "wanted", backend)
+    n = max(2 * n_rows, 8)
+    rows = torch.randperm(n, generator=torch.Generator().manual_seed(0))[:n_rows].sort().values.int()
+    x, bias = (3 * random(2, n, 5)).requires_grad_(), random(2, 5).requires_grad_()
+    grad, drawing = random(2, n_rows, 5), Dropout(0.4, KEYS, rows)
+
+    def outcome_and_gradients(found):
+        return found, *torch.autograd.grad(found, (x, bias), grad)
+
+    chosen = outcome_and_gradients(elu_dropout(x, bias, drawing, rows))
+    expected = outcome_and_gradients(elu_dropout(x, bias, drawing._replace(places=None)).index_select(1, rows))
+    for one, other in zip(chosen, expected, strict=True):
+        torch.testing.assert_close(one, other)
+    if 0 < n_rows < 5:
+        assert gradgradcheck(lambda x, bias: elu_dropout(x, bias, drawing, rows), (x, bias))
+
+
 def test_single_precision_exponentials_are_accurate():
     x = torch.cat([-torch.logspace(-8, 2.5, 4001), torch.tensor([0.0, -0.0, 5.0, -torch.inf])])[None]
     torch.testing.assert_close(elu_dropout(x), torch.nn.functional.elu(x.double()).float(), rtol=3e-7, atol=0)
@@ -504,8 +524,10 @@ def test_torch_accepts_the_fused_operators():
     scores = random(2, H.n_hyperedges, 2).requires_grad_(), random(2, H.n_vertices, 2).requires_grad_()
     opcheck(fused.attend.traced, (*scores, 0.2, *by))
     opcheck(fused.head_scores.traced, (x, random(2, 3, 2, 3).requires_grad_()))
-    opcheck(fused.elu_dropout.traced, (x, random(2, 3).requires_grad_(), 0.4, KEYS, None))
-    opcheck(fused.elu_dropout.traced, (x, None, 0.0, None, None))
+    opcheck(fused.elu_dropout.traced, (x, random(2, 3).requires_grad_(), 0.4, KEYS, None, None))
+    rows = torch.tensor([1, 2], dtype=torch.int32)
+    opcheck(fused.elu_dropout.traced, (x[:, :, 0].detach().requires_grad_(), None, 0.4, KEYS, rows, rows))
+    opcheck(fused.elu_dropout.traced, (x, None, 0.0, None, None, None))
     opcheck(fused.degrees.traced, (values, random(1, H.n_hyperedges), *by))
     opcheck(fused.inverse.traced, (values, True, 0.1))
     shared = values.detach()[0, :, 0].clone().requires_grad_()

@@ -68,7 +68,7 @@ def fields_of(
         if layer == 0 and whole is not None:
             read = np.arange(whole)
         parts = {name: _part(structures[name], cut.kept, read) for name, cut in cuts.items() if cut is not None}
-        wanted = None if made.size == read.size else torch.from_numpy(np.searchsorted(read, made)).to(device)
+        wanted = None if made.size == read.size else _index(np.searchsorted(read, made), device)
         found.insert(0, Field(parts, wanted, _index(made, device)))
         made = read
     return torch.from_numpy(made).to(device), found

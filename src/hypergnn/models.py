@@ -187,10 +187,8 @@ class Network(nn.Module):
             known = {} if propagated is None else {"propagated": propagated}
             seen, chosen, places = (given, None, None) if fields is None else fields[number]
             out = layer(x, *[seen[name] for name in wanted], add_bias=False, **known)
-            if chosen is not None:
-                out = out.index_select(-2, chosen)
             is_dropped = self.training and layer is not self.layers[-1]
-            x = activate(out, layer.bias, self.config.dropout if is_dropped else 0.0, places)
+            x = activate(out, layer.bias, self.config.dropout if is_dropped else 0.0, places, chosen)
             propagated = None
         return cast(Tensor, x)
 

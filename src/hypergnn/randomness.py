@@ -76,12 +76,14 @@ def dropout(x: Tensor, rate: float, places: Tensor | None = None) -> Tensor:
     return torch.nn.functional.dropout(x, rate) if drawn is None else seeded_dropout(_of_trials(x, drawn), drawn)
 
 
-def activate(x: Tensor, bias: Tensor | None, rate: float, places: Tensor | None = None) -> Tensor:
-    """ELU of ``x`` plus ``bias``, then :func:`dropout`, in one step where both are drawn from counters."""
+def activate(
+    x: Tensor, bias: Tensor | None, rate: float, places: Tensor | None = None, rows: Tensor | None = None
+) -> Tensor:
+    """ELU of ``x``, or of some of its rows, plus ``bias``, then :func:`dropout`, in one step if that is seeded."""
     drawn = draw(rate, places) if rate > 0 else None
     if drawn is None:
-        return dropout(elu_dropout(x, bias), rate)
-    return elu_dropout(_of_trials(x, drawn), bias, drawn)
+        return dropout(elu_dropout(x, bias, rows=rows), rate)
+    return elu_dropout(_of_trials(x, drawn), bias, drawn, rows)
 
 
 def draw(rate: float, places: Tensor | None = None) -> Dropout | None:

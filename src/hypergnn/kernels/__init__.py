@@ -207,12 +207,21 @@ def seeded_dropout(x: Tensor, dropout: Dropout) -> Tensor:
     return dropped
 
 
-def elu_dropout(x: Tensor, bias: Tensor | None = None, dropout: Dropout | None = None) -> Tensor:
-    """ELU of ``x`` ``(trials or none, ..., F)`` plus ``bias`` ``(trials or none, F)``, then dropout if wanted."""
+def elu_dropout(
+    x: Tensor, bias: Tensor | None = None, dropout: Dropout | None = None, rows: Tensor | None = None
+) -> Tensor:
+    """ELU of ``x`` plus ``bias``, then dropout if wanted.
+
+    Args:
+        x: ``(trials or none, ..., F)``; with rows, ``(trials or none, N, F)``.
+        bias: ``(trials or none, F)``.
+        dropout: Dropout of the outcome.
+        rows: Which rows of ``x`` are wanted, ascending, ``(rows,)``; all if omitted.
+    """
     rate, keys, places = (0.0, None, None) if dropout is None else dropout
     if bias is not None and x.dim() > 2 and bias.shape[:-1] != x.shape[:1]:
         bias = bias.expand(x.shape[0], -1)
-    activated: Tensor = _steps(x).elu_dropout(x, bias, rate, keys, places)
+    activated: Tensor = _steps(x).elu_dropout(x, bias, rate, keys, places, rows)
     return activated
 
 

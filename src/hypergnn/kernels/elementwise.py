@@ -72,32 +72,41 @@ def dropout(
 ) -> None:
     """``x`` ``(trials, rows, F)`` with entries dropped; ``places`` are the numbers of the rows, if not 0, 1, 2, …."""
     zero, width = x.dtype.type(0), x.shape[2]
-    for trial in range(x.shape[0]):
-        first, second = keys[trial, 0], keys[trial, 1]
-        if places.size:
-            for n in range(start, stop):
-                given, made, place = x[trial, n], out[trial, n], np.intp(places[n]) * width
-                for k in range(width):
-                    value = given[k] * scale
-                    made[k] = value if random_bits(place + k, first, second) >= threshold else zero
-        else:
-            given, made = x[trial].reshape(-1)[start * width :], out[trial].reshape(-1)[start * width :]
-            for k in range((stop - start) * width):  # numbered from 0, which vectorises
+    numbers = np.empty(BLOCK * width, np.uint32)
+    for low in range(start, stop, BLOCK):
+        high = min(low + BLOCK, stop)
+        for n in range(low, high):
+            place = (np.intp(places[n]) if places.size else n) * width
+            for k in range(width):
+                numbers[(n - low) * width + k] = place + k
+        for trial in range(x.shape[0]):
+            first, second = keys[trial, 0], keys[trial, 1]
+            given, made = x[trial, low:high].reshape(-1), out[trial, low:high].reshape(-1)
+            for k in range(given.size):  # rows together, since short ones do not vectorise
                 value = given[k] * scale
-                made[k] = value if random_bits(start * width + k, first, second) >= threshold else zero
+                made[k] = value if random_bits(numbers[k], first, second) >= threshold else zero
 
 
 @compiled
 def elu_dropout(
-    x: Array, bias: Array, keys: Array, threshold: int, scale: float, places: Array, out: Array, start: int, stop: int
+    x: Array,
+    bias: Array,
+    keys: Array,
+    threshold: int,
+    scale: float,
+    places: Array,
+    rows: Array,
+    out: Array,
+    start: int,
+    stop: int,
 ) -> None:
-    """ELU of ``x`` ``(trials, rows, F)`` plus ``bias`` ``(trials, F)``, with entries dropped if there are keys."""
+    """ELU of all or some rows of ``x`` ``(trials, N, F)`` plus ``bias`` ``(trials, F)``, dropped if there are keys."""
     zero, width = x.dtype.type(0), x.shape[2]
-    row = np.zeros(width, x.dtype)
+    nothing = np.zeros(width, x.dtype)
     for trial in range(x.shape[0]):
-        added = bias[trial] if bias.size else row
+        added = bias[trial] if bias.size else nothing
         for n in range(start, stop):
-            given, made = x[trial, n], out[trial, n]
+            given, made = x[trial, rows[n] if rows.size else n], out[trial, n]
             if keys.size:
                 first, second = keys[trial, 0], keys[trial, 1]
                 place = (np.intp(places[n]) if places.size else n) * width
@@ -119,19 +128,26 @@ def elu_dropout_gradient(
     threshold: int,
     scale: float,
     places: Array,
+    rows: Array,
     out: Array,
     parts: Array,
     start: int,
     stop: int,
 ) -> None:
-    """Gradient of :func:`elu_dropout` from its outcome ``y``, and its sum over each block of rows for the bias."""
+    """Gradient of :func:`elu_dropout` from its outcome ``y``, and its sum over each block of rows for the bias.
+
+    The ``rows``, if not all, ascend: what lies between them gets 0.
+    """
     zero, width = y.dtype.type(0), y.shape[2]
     for trial in range(y.shape[0]):
         for block in range(start, stop):
             if parts.size:
                 parts[trial, block] = 0
             for n in range(block * BLOCK, min((block + 1) * BLOCK, y.shape[1])):
-                given, come, made = y[trial, n], grad[trial, n], out[trial, n]
+                row = np.intp(rows[n]) if rows.size else n
+                given, come, made = y[trial, n], grad[trial, n], out[trial, row]
+                if rows.size:
+                    out[trial, rows[n - 1] + 1 if n else 0 : row] = 0
                 if keys.size:
                     first, second = keys[trial, 0], keys[trial, 1]
                     place = (np.intp(places[n]) if places.size else n) * width
@@ -145,6 +161,8 @@ def elu_dropout_gradient(
                     total = parts[trial, block]
                     for k in range(width):
                         total[k] += made[k]
+        if rows.size and stop * BLOCK >= rows.size:
+            out[trial, rows[-1] + 1 :] = 0
 
 
 @compiled

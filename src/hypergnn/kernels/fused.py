@@ -366,40 +366,65 @@ head_scores_gradients = Operator("head_scores_gradients", _head_scores_gradients
 head_scores = Operator("head_scores", _head_scores, _fake_head_scores, _save_head_scores, _backward_head_scores)
 
 
-def _elu_dropout(x: Tensor, bias: Tensor | None, rate: float, keys: Tensor | None, places: Tensor | None) -> Tensor:
-    return numba_backend.elu_dropout(x, bias, rate, keys, places)
+def _elu_dropout(
+    x: Tensor, bias: Tensor | None, rate: float, keys: Tensor | None, places: Tensor | None, rows: Tensor | None
+) -> Tensor:
+    return numba_backend.elu_dropout(x, bias, rate, keys, places, rows)
 
 
-def _fake_elu_dropout(x: Tensor, *_: Any) -> Tensor:
-    return torch.empty_like(x, memory_format=torch.contiguous_format)
+def _fake_elu_dropout(
+    x: Tensor, bias: Tensor | None, rate: float, keys: Tensor | None, places: Tensor | None, rows: Tensor | None
+) -> Tensor:
+    return x.new_empty(*x.shape[:-2], x.shape[-2] if rows is None else rows.shape[0], x.shape[-1])
 
 
 def _save_elu_dropout(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-    _, bias, ctx.rate, keys, places = inputs
-    ctx.save_for_backward(output, keys, places)
-    ctx.has_bias = bias is not None
+    x, bias, ctx.rate, keys, places, rows = inputs
+    ctx.save_for_backward(output, keys, places, rows)
+    ctx.has_bias, ctx.n_rows = bias is not None, x.shape[-2]
 
 
 def _backward_elu_dropout(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-    output, keys, places = ctx.saved_tensors
+    output, keys, places, rows = ctx.saved_tensors
     if not torch.is_grad_enabled():
-        grad_x, grad_bias = elu_dropout_gradient(grad, output, ctx.has_bias, ctx.rate, keys, places)
+        drawing = (ctx.rate, keys, places)
+        grad_x, grad_bias = elu_dropout_gradient(grad, output, ctx.has_bias, *drawing, rows, ctx.n_rows)
     else:
         dropped = grad if keys is None else operators.seeded_dropout(grad, ctx.rate, keys, places)
         grad_x = dropped * (1 + (1 - ctx.rate) * output.clamp(max=0))
         grad_bias = grad_x.flatten(1, -2).sum(1) if grad_x.dim() > 2 else grad_x.sum(0)
-    return grad_x, grad_bias if ctx.has_bias else None, None, None, None
+        if rows is not None:
+            whole = grad_x.new_zeros(*grad_x.shape[:-2], ctx.n_rows, grad_x.shape[-1])
+            grad_x = whole.index_copy(-2, rows.long(), grad_x)
+    return grad_x, grad_bias if ctx.has_bias else None, None, None, None, None
 
 
 def _elu_dropout_gradient(
-    grad: Tensor, output: Tensor, has_bias: bool, rate: float, keys: Tensor | None, places: Tensor | None
+    grad: Tensor,
+    output: Tensor,
+    has_bias: bool,
+    rate: float,
+    keys: Tensor | None,
+    places: Tensor | None,
+    rows: Tensor | None,
+    n_rows: int,
 ) -> tuple[Tensor, Tensor]:
-    return numba_backend.elu_dropout_gradient(grad, output, has_bias, rate, keys, places)
+    return numba_backend.elu_dropout_gradient(grad, output, has_bias, rate, keys, places, rows, n_rows)
 
 
-def _fake_elu_dropout_gradient(grad: Tensor, output: Tensor, has_bias: bool, *_: Any) -> tuple[Tensor, Tensor]:
+def _fake_elu_dropout_gradient(
+    grad: Tensor,
+    output: Tensor,
+    has_bias: bool,
+    rate: float,
+    keys: Tensor | None,
+    places: Tensor | None,
+    rows: Tensor | None,
+    n_rows: int,
+) -> tuple[Tensor, Tensor]:
     width = output.shape[-1] if has_bias else 0
-    return output.new_empty(output.shape), output.new_empty(*output.shape[:1] if output.dim() > 2 else (), width)
+    for_bias = output.new_empty(*output.shape[:1] if output.dim() > 2 else (), width)
+    return output.new_empty(*output.shape[:-2], n_rows, output.shape[-1]), for_bias
 
 
 elu_dropout_gradient = Operator("elu_dropout_gradient", _elu_dropout_gradient, _fake_elu_dropout_gradient)

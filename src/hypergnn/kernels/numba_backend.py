@@ -372,24 +372,37 @@ def seeded_dropout(x: Tensor, rate: float, keys: Tensor, places: Tensor | None) 
     return out
 
 
-def elu_dropout(x: Tensor, bias: Tensor | None, rate: float, keys: Tensor | None, places: Tensor | None) -> Tensor:
+def elu_dropout(
+    x: Tensor, bias: Tensor | None, rate: float, keys: Tensor | None, places: Tensor | None, rows: Tensor | None
+) -> Tensor:
     """As :func:`hypergnn.kernels.composed.elu_dropout`."""
-    out = _new(x, *x.shape)
-    rows = _by_trial(x)
-    arrays = (rows, _bias(bias, rows), *_dropout(keys, rate, rows.dtype), _index(places), _by_trial(out))
-    _by_range(elementwise.elu_dropout, rows.shape[1], 8 * rows.size, *arrays)
+    out = _new(x, *x.shape[:-2], x.shape[-2] if rows is None else rows.shape[0], x.shape[-1])
+    given, made = _by_trial(x), _by_trial(out)
+    drawing = _dropout(keys, rate, given.dtype)
+    arrays = (given, _bias(bias, given), *drawing, _index(places), _index(rows), made)
+    _by_range(elementwise.elu_dropout, made.shape[1], 8 * made.size, *arrays)
     return out
 
 
 def elu_dropout_gradient(
-    grad: Tensor, y: Tensor, has_bias: bool, rate: float, keys: Tensor | None, places: Tensor | None
+    grad: Tensor,
+    y: Tensor,
+    has_bias: bool,
+    rate: float,
+    keys: Tensor | None,
+    places: Tensor | None,
+    rows: Tensor | None,
+    n_rows: int,
 ) -> tuple[Tensor, Tensor]:
-    """Gradients of :func:`elu_dropout` from its outcome ``y``, for ``x`` and for the bias."""
+    """Gradients of :func:`elu_dropout` from its outcome ``y``, for ``x`` with its ``n_rows`` and for the bias."""
     outcome = _by_trial(y)
-    out, grads = _new(y, *y.shape), _array(grad).reshape(outcome.shape)
+    out, grads = _new(y, *y.shape[:-2], n_rows, y.shape[-1]), _array(grad).reshape(outcome.shape)
+    if rows is not None and rows.shape[0] == 0:
+        out.zero_()
     blocks = -(-outcome.shape[1] // elementwise.BLOCK)
     parts = np.empty((outcome.shape[0], blocks, outcome.shape[2] if has_bias else 0), outcome.dtype)
-    arrays = (grads, outcome, *_dropout(keys, rate, outcome.dtype), _index(places), _by_trial(out), parts)
+    drawing = _dropout(keys, rate, outcome.dtype)
+    arrays = (grads, outcome, *drawing, _index(places), _index(rows), _by_trial(out), parts)
     _by_range(elementwise.elu_dropout_gradient, blocks, 4 * outcome.size, *arrays)
     by_bias = torch.from_numpy(parts.sum(1))
     return out, by_bias if y.dim() > 2 else by_bias[0]
