@@ -65,11 +65,39 @@ def test_what_is_idle_makes_room_for_what_is_new():
     blocks = [memory.empty((MANY,), torch.float32) for _ in range(4)]
     del blocks
     assert how_many_are_idle() == 4
-    larger = memory.empty((3 * MANY,), torch.float32)
-    assert larger.shape == (3 * MANY,)
-    assert how_many_are_idle() == 1
+    larger = memory.empty((4 * MANY,), torch.float32)  # with what waits, twice as much as was ever lent
+    assert larger.shape == (4 * MANY,)
+    assert how_many_are_idle() == 2
     with kept_memory():
         pass
+    assert how_many_are_idle() == 0
+
+
+@lends
+def test_a_step_of_training_that_repeats_asks_the_system_for_nothing(monkeypatch):
+    asked = []
+
+    class Counted(mmap.mmap):
+        def __new__(cls, number, size, **options):
+            asked.append(size)
+            return super().__new__(cls, number, size, **options)
+
+        def madvise(self, advice):
+            assert advice != mmap.MADV_FREE, "offering memory that is wanted again at once takes longer than using it"
+
+    def step():
+        for wide, narrow in ((5, 3), (2, 4)):
+            x = [memory.empty((size * MANY,), torch.float32) for size in (wide, narrow, wide)]
+            x[1] = memory.empty((wide * MANY,), torch.float32)
+            del x
+
+    monkeypatch.setattr(mmap, "mmap", Counted)
+    with kept_memory():
+        step()
+        n_asked = len(asked)
+        for _ in range(3):
+            step()
+    assert 0 < len(asked) == n_asked
     assert how_many_are_idle() == 0
 
 

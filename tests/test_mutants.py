@@ -486,8 +486,8 @@ COMPILED_MUTANTS = {
     ),
     "memory lent that is too small": (
         "kernels/memory.py",
-        "if size <= len(block) <= size + size // 4",
-        "if len(block) <= size + size // 4",
+        "if size <= len(block) <= 2 * size",
+        "if len(block) <= 2 * size",
         "memory::test_what_is_idle",
     ),
     "gradient of the scaling on the left taken for the right": (

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from hypergnn.kernels.lanes import alike, exponential, lanes, largest, leaky, put
+from hypergnn.kernels.lanes import AHEAD, FAR, alike, exponential, fetch_row, lanes, largest, leaky, put
 from hypergnn.kernels.loops import Array, compiled
+
+CHUNK = 1024
+"""Scores of single heads whose powers are computed together."""
 
 
 @compiled
@@ -26,7 +29,7 @@ def attend(
     most = 0
     for group in range(start, stop):
         most = max(most, offsets[group + 1] - offsets[group])
-    scratch = np.empty(8 * most, out.dtype)
+    scratch = np.zeros(8 * max(most, CHUNK // 8), out.dtype)
     scores = scratch.ctypes.data
     for trial in range(ours.shape[0]):
         our = ours.ctypes.data + trial * ours.shape[1] * heads * size
@@ -49,18 +52,27 @@ def attend(
                 for place in range(begin, end):
                     incidence = np.intp(position[place]) if position.size else place
                     put(to, incidence * heads + head, lanes(scores, (place - begin) * 8, number) * share)
-            for head in range(wide, heads):
-                for place in range(begin, end):
-                    sum_of_both = ours[trial, group, head] + theirs[trial, members[place], head]
-                    scratch[place - begin] = sum_of_both if sum_of_both > 0 else slope * sum_of_both
-                top, whole = lowest, number
-                for k in range(end - begin):
-                    top = max(top, scratch[k])
-                for k in range(end - begin):
-                    scratch[k] = np.exp(scratch[k] - top)
-                    whole += scratch[k]
-                for place in range(begin, end):
-                    out[trial, position[place] if position.size else place, head] = scratch[place - begin] / whole
+        for head in range(wide, heads):
+            group = start
+            while group < stop:
+                first, begin = group, np.intp(offsets[group])
+                while group < stop and np.intp(offsets[group + 1]) - begin <= scratch.size:
+                    top, low = lowest, np.intp(offsets[group])
+                    for place in range(low, np.intp(offsets[group + 1])):
+                        sum_of_both = ours[trial, group, head] + theirs[trial, members[place], head]
+                        scratch[place - begin] = sum_of_both if sum_of_both > 0 else slope * sum_of_both
+                        top = max(top, scratch[place - begin])
+                    group += 1
+                    for place in range(low, np.intp(offsets[group])):
+                        scratch[place - begin] -= top
+                for k in range(0, np.intp(offsets[group]) - begin, 8):
+                    put(scores, k, exponential(lanes(scores, k, number)))
+                for one_of in range(first, group):
+                    whole = number
+                    for place in range(np.intp(offsets[one_of]), np.intp(offsets[one_of + 1])):
+                        whole += scratch[place - begin]
+                    for place in range(np.intp(offsets[one_of]), np.intp(offsets[one_of + 1])):
+                        out[trial, position[place] if position.size else place, head] = scratch[place - begin] / whole
 
 
 @compiled
@@ -173,6 +185,7 @@ def sum_values(
     """``Σ_p weight_m values_p`` of each group, for each trial and head; no weight if that has size 0."""
     heads, size, number = values.shape[2], values.itemsize, values.dtype.type(0)
     wide = heads - heads % 8
+    reach = position.size if values.shape[1] * heads * size > FAR else 0
     for trial in range(values.shape[0]):
         given = values.ctypes.data + trial * values.shape[1] * heads * size
         scaling = weight.ctypes.data + trial * weight.shape[1] * heads * size
@@ -181,6 +194,8 @@ def sum_values(
             for head in range(0, wide, 8):
                 total = alike(number)
                 for place in range(begin, end):
+                    if place + 2 * AHEAD < reach:
+                        fetch_row(given, np.intp(position[place + 2 * AHEAD]) * heads + head, 8, number)
                     incidence = np.intp(position[place]) if position.size else place
                     value = lanes(given, incidence * heads + head, number)
                     if weight.size:

@@ -1,9 +1,10 @@
 """Memory for what the kernels make.
 
 What is large is mapped once, in large pages, and lent: when the last array or tensor that looks at it is gone, it waits
-for the next. The system may take back what waits whenever it is short, but until then a step of training does not ask
-for its memory page by page, each cleared first, as it would of the C library, which gives up all that is large as soon
-as it is freed. What is small comes from the C library: :mod:`hypergnn.training.memory` has it keep that.
+for the next. The system may take back what waits whenever it is short, unless it is :func:`kept`, but until then a step
+of training does not ask for its memory page by page, each cleared first, as it would of the C library, which gives up
+all that is large as soon as it is freed. What is small comes from the C library: :mod:`hypergnn.training.memory` has it
+keep that.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from __future__ import annotations
 import mmap
 import os
 import weakref
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from math import prod
 from typing import Any
 
@@ -22,6 +23,8 @@ from torch import Tensor
 
 LARGE = 4 << 20
 """Bytes from which on memory is lent."""
+ROOM = 1.5
+"""How much there may be, lent and waiting, for each byte of the most that was ever lent."""
 
 _LENDS = hasattr(mmap, "MADV_FREE") and hasattr(mmap, "MADV_HUGEPAGE")
 
@@ -36,6 +39,8 @@ class _Loan(weakref.ref[Any]):
 _loans: dict[int, _Loan] = {}
 _ended: list[_Loan] = []
 _idle: list[mmap.mmap] = []
+_keepers: list[object] = []
+_most = 0
 
 
 def empty(shape: Sequence[int], dtype: torch.dtype) -> Tensor:
@@ -58,24 +63,43 @@ def empty(shape: Sequence[int], dtype: torch.dtype) -> Tensor:
     return torch.from_numpy(array)
 
 
+@contextmanager
+def kept() -> Iterator[None]:
+    """Within the block the system does not get what waits: where all is wanted again soon, to offer it costs time."""
+    _keepers.append(None)
+    try:
+        yield
+    finally:
+        release()
+        _keepers.pop()
+
+
 def release() -> None:
     """Give all memory that waits back to the system."""
+    global _most
     _collect()
     _idle.clear()
+    _most = 0
 
 
 def _borrow(size: int) -> mmap.mmap:
-    """The smallest idle block that is large enough and not far too large, or a new one in place of some idle ones."""
+    """The smallest idle block that is large enough and not far too large, or a new one.
+
+    With a new one those go that have waited longest, if there are more than a step of training has use for.
+    """
+    global _most
     _collect()
-    fitting = [block for block in _idle if size <= len(block) <= size + size // 4]
+    lent = sum(len(loan.block) for loan in list(_loans.values())) + size
+    _most = max(_most, lent)
+    fitting = [block for block in _idle if size <= len(block) <= 2 * size]
     for block in sorted(fitting, key=len):
         with suppress(ValueError):  # another thread has taken it
             _idle.remove(block)
             return block
-    missing = size
+    surplus = lent + sum(map(len, list(_idle))) - ROOM * _most
     with suppress(IndexError):
-        while missing > 0:
-            missing -= len(_idle.pop(0))
+        while surplus > 0:
+            surplus -= len(_idle.pop(0))
     try:
         block = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     except OSError as error:
@@ -90,7 +114,8 @@ def _collect() -> None:
         while True:
             loan = _ended.pop()
             del _loans[id(loan)]
-            _advise(loan.block, "MADV_FREE")
+            if not _keepers:
+                _advise(loan.block, "MADV_FREE")
             _idle.append(loan.block)
 
 

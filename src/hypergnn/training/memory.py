@@ -34,11 +34,11 @@ def kept_memory() -> Iterator[None]:
     set_option(_MAP, _MOST_MAPPED)
     set_option(_TRIM, _KEPT)
     try:
-        yield
+        with memory.kept():
+            yield
     finally:
         set_option(_TRIM, _KEPT_AFTERWARDS)
         give_back(0)
-        memory.release()
 
 
 def _do_nothing(*_: int) -> None:
