@@ -6,6 +6,7 @@ by trial, dropout is drawn from counters, and the optimiser works entry by entry
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -114,8 +115,8 @@ class _State:
     parameters: Parameters
     best: Mapping[str, Tensor]
     optimizer: Adam
-    best_loss: Tensor  # (trials,)
-    best_epoch: Tensor  # (trials,)
+    best_loss: list[float]
+    best_epoch: list[int]
     seconds: list[float]
     curves: list[dict[str, list[float]]] = field(default_factory=list)
 
@@ -153,22 +154,21 @@ def _train(
         for curve, loss in zip(state.curves, train_loss.tolist(), strict=True):
             curve["train_loss"].append(loss)
         if judged is not None:
-            val_loss = cross_entropy(_scores(judge, task, judged, propagated), judged.y, judged.rows)
+            val_loss = cross_entropy(_scores(judge, task, judged, propagated), judged.y, judged.rows).tolist()
             _keep_best(state, val_loss, epoch)
-            for curve, loss in zip(state.curves, val_loss.tolist(), strict=True):
+            for curve, loss in zip(state.curves, val_loss, strict=True):
                 curve["val_loss"].append(loss)
         else:
-            state.best, state.best_epoch = state.parameters, torch.full_like(state.best_epoch, epoch)
+            state.best, state.best_epoch = state.parameters, [epoch] * len(state.seeds)
         share = (time.perf_counter() - start) / len(state.seeds)
         state.seconds = [seconds + share for seconds in state.seconds]
-        over = epoch - state.best_epoch >= config.patience
-        if epoch + 1 == config.max_epochs:
-            over = torch.ones_like(over)
+        is_last = epoch + 1 == config.max_epochs
+        over = [is_last or epoch - best >= config.patience for best in state.best_epoch]
         if on_epoch is not None:
             on_epoch(epoch, len(state.seeds))
-        if over.any():
-            yield from _finish(judge, task, state, over, epoch + 1)
-            state = _select(state, ~over)
+        if any(over):
+            yield from _finish(judge, task, state, [place for place, ends in enumerate(over) if ends], epoch + 1)
+            state = _select(state, [place for place, ends in enumerate(over) if not ends])
             for one in (network, judge):
                 _use(one, state.parameters)
         if not state.seeds:
@@ -187,8 +187,8 @@ def _start(network: Network, config: Config, seeds: Sequence[int]) -> _State:
         parameters=parameters,
         best={name: parameter.detach().clone() for name, parameter in parameters.items()},
         optimizer=Adam(parameters, config.learning_rate, config.weight_decay),
-        best_loss=torch.full((len(seeds),), torch.inf),
-        best_epoch=torch.zeros(len(seeds), dtype=torch.int64),
+        best_loss=[math.inf] * len(seeds),
+        best_epoch=[0] * len(seeds),
         seconds=[0.0] * len(seeds),
         curves=[{"train_loss": [], "val_loss": []} for _ in seeds],
     )
@@ -220,21 +220,21 @@ def _scores(network: Network, task: Task, part: _Part | None = None, propagated:
     return scores
 
 
-def _keep_best(state: _State, val_loss: Tensor, epoch: int) -> None:
-    better = val_loss.cpu() < state.best_loss
-    if not better.any():
-        return
-    state.best_loss = torch.where(better, val_loss.cpu(), state.best_loss)
-    state.best_epoch[better] = epoch
-    places = better.nonzero().flatten().tolist()
+def _keep_best(state: _State, val_loss: Sequence[float], epoch: int) -> None:
+    better = [place for place, loss in enumerate(val_loss) if loss < state.best_loss[place]]
+    for place in better:
+        state.best_loss[place], state.best_epoch[place] = val_loss[place], epoch
     with torch.no_grad():
         for name, parameter in state.parameters.items():
-            for place in places:
+            if len(better) == len(val_loss):
+                state.best[name].copy_(parameter)
+                continue
+            for place in better:
                 state.best[name][place].copy_(parameter[place])
 
 
-def _finish(network: Network, task: Task, state: _State, over: Tensor, epochs: int) -> Iterator[Trial]:
-    for place in over.nonzero().flatten().tolist():
+def _finish(network: Network, task: Task, state: _State, places: Sequence[int], epochs: int) -> Iterator[Trial]:
+    for place in places:
         parameters: Parameters = {
             name: Parameter(best.detach()[place : place + 1]) for name, best in state.best.items()
         }
@@ -245,7 +245,7 @@ def _finish(network: Network, task: Task, state: _State, over: Tensor, epochs: i
         yield Trial(
             seed=state.seeds[place],
             epochs=epochs,
-            best_epoch=int(state.best_epoch[place]),
+            best_epoch=state.best_epoch[place],
             accuracy={name: 100 * float(right[chosen].double().mean()) for name, chosen in rows.items()},
             loss={name: float(cross_entropy(scores, task.y, chosen)) for name, chosen in rows.items()},
             seconds=state.seconds[place],
@@ -255,17 +255,17 @@ def _finish(network: Network, task: Task, state: _State, over: Tensor, epochs: i
         )
 
 
-def _select(state: _State, chosen: Tensor) -> _State:
+def _select(state: _State, places: Sequence[int]) -> _State:
     """The trials that go on, with the state of their optimiser."""
-    places = chosen.nonzero().flatten().tolist()
+    chosen = torch.tensor(places, dtype=torch.int64)
     parameters = {name: Parameter(one.detach()[chosen]) for name, one in state.parameters.items()}
     return _State(
         seeds=[state.seeds[place] for place in places],
         parameters=parameters,
         best={name: best.detach()[chosen] for name, best in state.best.items()},
         optimizer=state.optimizer.select(parameters, chosen),
-        best_loss=state.best_loss[chosen],
-        best_epoch=state.best_epoch[chosen],
+        best_loss=[state.best_loss[place] for place in places],
+        best_epoch=[state.best_epoch[place] for place in places],
         seconds=[state.seconds[place] for place in places],
         curves=[state.curves[place] for place in places],
     )

@@ -18,11 +18,10 @@ from hypergnn.training.ledger import Ledger
 from hypergnn.training.session import Outcome, Progress, Session
 from hypergnn.training.workers import train_all
 
-LARGEST_BATCH = 16
+LARGEST_BATCH = 32
 SMALLEST_BATCH = 4
-WORTH_SHARING = 3 << 18
-"""Entries of a layer's activations up to which more trials in a batch share the cost of each step; beyond, they only
-drive one another from the cache. Attention has more steps, and shares the cost of twice as many."""
+WORTH_SHARING = 1 << 23
+"""Entries of a layer's activations up to which more trials in a batch, sharing the cost of each step, gain anything."""
 
 
 def fit(
@@ -119,8 +118,7 @@ def _even_batch(trials: int, most: int, jobs: int) -> int:
 def _fitting_batch(task: Task, config: Config, jobs: int) -> int:
     """How many trials are worth training together, if what the gradient keeps fits in half of the free memory."""
     rows = task.y.shape[0]
-    steps = 2 if KINDS[config.model].has_attention else 1
-    worth = min(max(SMALLEST_BATCH, steps * WORTH_SHARING // (rows * config.heads * config.hidden)), LARGEST_BATCH)
+    worth = min(max(SMALLEST_BATCH, WORTH_SHARING // (rows * config.heads * config.hidden)), LARGEST_BATCH)
     floats = 16 * rows * config.heads * config.hidden * config.depth + 8 * rows * task.n_features
     if KINDS[config.model].has_attention:
         n_incidences = sum(

@@ -6,6 +6,7 @@ import multiprocessing
 import signal
 import sys
 import threading
+import time
 import traceback
 import warnings
 from collections.abc import Generator, Iterator, Sequence
@@ -21,14 +22,18 @@ import torch
 from hypergnn.models import Config
 from hypergnn.training.engine import Task, Trial, train
 
+SILENCE = 0.05
+"""Seconds between two messages of a worker at least, but for those of finished trials."""
+
 
 def train_all(
     task: Task, config: Config, batches: Sequence[Sequence[int]], jobs: int
 ) -> Generator[Trial | tuple[int, int], None, None]:
     """Train all batches, and yield each trial as it ends.
 
-    After each epoch of a batch, yielded is how many trials it had and how many are in training in all workers. What
-    is raised at that place, or closing the generator, stops the workers: processes at once, threads after their epoch.
+    Several times a second, yielded is how many epochs of trials a worker has trained since it last said so, and how
+    many trials are in training in all workers. What is raised at that place, or closing the generator, stops the
+    workers: processes at once, threads as soon as they look up.
 
     Args:
         task: The data.
@@ -47,8 +52,8 @@ def train_all(
                 if isinstance(message, Trial):
                     yield _as_tensors(message)
                 elif message is not None:
-                    running[connection] = message
-                    yield message, sum(running.values())
+                    trained, running[connection] = message
+                    yield trained, sum(running.values())
                 elif (batch := next(waiting, None)) is not None:
                     _send(connection, batch)
                 else:
@@ -128,18 +133,25 @@ def _work(connection: Connection, task: Task, config: Config, inherited: Sequenc
         for one in inherited:
             one.close()
     torch.set_num_threads(1)
+    trained, told = 0, 0.0
 
     def tell(_: int, running: int) -> None:
-        if connection.poll():  # nothing comes during a batch but the end
-            raise EOFError
-        connection.send(running)
+        nonlocal trained, told
+        trained += running
+        if (now := time.monotonic()) - told > SILENCE:  # to speak takes as long as a short kernel
+            if connection.poll():  # nothing comes during a batch but the end
+                raise EOFError
+            connection.send((trained, running))
+            trained, told = 0, now
 
     try:
         connection.send(None)
         while True:
             for trial in train(task, config, connection.recv(), on_epoch=tell):
                 connection.send(_as_arrays(trial))
+            connection.send((trained, 0))
             connection.send(None)
+            trained = 0
     except (EOFError, ConnectionError):
         pass
     except BaseException as error:  # handed to whoever waits
