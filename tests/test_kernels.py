@@ -401,6 +401,8 @@ def test_wrong_sizes_are_refused_before_anything_is_read():
             call(x, H.hyperedges, values[1:])
         with pytest.raises(TypeError, match=r"the dtype of x, torch\.float64"):
             call(x, H.hyperedges, values.float())
+        with pytest.raises(ValueError, match=f"each of {H.n_incidences} incidences"):
+            call(x, H.hyperedges, torch.cat([values, values]))
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -412,6 +414,24 @@ def test_dropout_is_the_same_to_the_bit_in_both_backends(dtype):
         some = torch.tensor([1, 4], dtype=torch.int32)
         for one in (numba_backend, torch_backend):
             assert torch.equal(one.seeded_dropout(x[:, some], rate, KEYS, some), found[0][:, some])
+
+
+@pytest.mark.parametrize("width", [1, 7, 64, 5000])
+def test_some_rows_are_dropped_as_among_all(width):
+    x, some = random(2, 90, width), torch.arange(1, 90, 3, dtype=torch.int32)
+    for one in (numba_backend, torch_backend):
+        whole = one.seeded_dropout(x, 0.6, KEYS, None)
+        assert torch.equal(one.seeded_dropout(x[:, some], 0.6, KEYS, some), whole[:, some])
+
+
+@pytest.mark.parametrize("heads", [1, 3, 9])
+def test_attention_of_groups_of_any_size_is_that_of_plain_torch(heads, monkeypatch):
+    sizes = [0, 1, 1023, 3000, 0, 1024, 1025, 5, 2, 700, 700]
+    H = Hypergraph.from_hyperedges([list(range(size)) for size in sizes], n_vertices=3000)
+    ours, theirs = random(2, H.n_hyperedges, heads).float(), 3 * random(2, H.n_vertices, heads).float()
+    found = attend(ours, theirs, H.hyperedges, 0.2)
+    monkeypatch.setattr(choice, "wanted", "torch")
+    torch.testing.assert_close(found, attend(ours, theirs, H.hyperedges, 0.2), rtol=1e-5, atol=1e-8)
 
 
 @pytest.fixture
@@ -435,10 +455,13 @@ def test_any_number_of_threads_gives_the_same_bits(skewed, monkeypatch):
         plain = segment_sum(given[0][..., 0], skewed.hyperedges)
         dropped = segment_sum(sparse_x, skewed.hyperedges, values[0, :, 0].contiguous(), Dropout(0.5, KEYS))
         active = elu_dropout(given[0] - 0.5, left[:2, :1].expand(2, 9), Dropout(0.5, KEYS))
+        some = torch.arange(5, skewed.n_vertices - 3, 3, dtype=torch.int32)
+        chosen = elu_dropout(given[0][..., 0, :], None, Dropout(0.5, KEYS, some), some)
+        left_out = kernels.seeded_dropout(given[1], Dropout(0.5, KEYS))
         (scores,) = head_scores(given[0], torch.rand(2, 3, 9, generator=torch.Generator().manual_seed(1)))
         narrow = matmul(given[0][..., 0, :].contiguous(), torch.ones(2, 9, 4))
-        total = sum(one.square().sum() for one in (out, attention, plain, dropped, active, scores, narrow))
-        return [out, attention, plain, dropped, active, scores, narrow, *torch.autograd.grad(total, given)]
+        made = [out, attention, plain, dropped, active, chosen, left_out, scores, narrow]
+        return [*made, *torch.autograd.grad(sum(one.square().sum() for one in made), given)]
 
     before = torch.get_num_threads()
     try:

@@ -102,6 +102,40 @@ def test_a_step_of_training_that_repeats_asks_the_system_for_nothing(monkeypatch
 
 
 @lends
+def test_what_is_kept_is_offered_to_the_system_afterwards(monkeypatch):
+    offered = []
+    monkeypatch.setattr(memory, "_advise", lambda _, name: offered.append(name))
+
+    def fail():
+        with kept_memory(), kept_memory():
+            memory.empty((MANY,), torch.float32)
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+    gc.collect()
+    memory.empty((MANY,), torch.float32)
+    assert how_many_are_idle() == 1
+    assert offered.count("MADV_FREE") == 1
+
+
+@lends
+def test_what_waits_goes_before_memory_is_said_to_be_short(monkeypatch):
+    block = memory.empty((MANY,), torch.float32)
+    del block
+    assert how_many_are_idle() == 1
+
+    class Short(mmap.mmap):
+        def __new__(cls, number, size, **options):
+            if memory._idle:
+                raise OSError(12, "Cannot allocate memory")
+            return super().__new__(cls, number, size, **options)
+
+    monkeypatch.setattr(mmap, "mmap", Short)
+    assert memory.empty((3 * MANY,), torch.float32).shape == (3 * MANY,)
+
+
+@lends
 def test_a_tensor_does_not_show_what_was_there_before_it():
     before = memory.empty((5 * MANY,), torch.float32).fill_(42)
     del before

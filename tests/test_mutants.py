@@ -284,26 +284,26 @@ MUTANTS = {
     ),
     "incidences not dropped": (
         "layers/attention.py",
-        "dropped=self._drop(incidence)",
+        "dropped=self._drop(incidence, H.incidence_places)",
         "dropped=None",
         "layers::test_dropout_falls_on_the_propagated_features_and_on_the_transition",
     ),
     "features not dropped": (
         "layers/attention.py",
-        "self._drop(projected)",
+        "self._drop(projected, H.vertex_places)",
         "projected",
         "layers::test_dropout_falls_on_the_propagated_features_and_on_the_transition",
     ),
     "links not dropped": (
         "layers/attention.py",
-        "self._drop(attention)",
+        "self._drop(attention, graph.incidence_places)",
         "attention",
         "layers::test_dropout_falls_on_the_propagated_features_and_on_the_transition",
     ),
     "dropout keeps what it should drop": (
         "layers/attention.py",
-        "dropout(x, self.dropout)",
-        "dropout(x, 1 - self.dropout)",
+        "dropout(x, self.dropout, places)",
+        "dropout(x, 1 - self.dropout, places)",
         "layers::test_every_parameter_receives_a_gradient",
     ),
     "attention returned without its gradient": (
@@ -404,8 +404,8 @@ MUTANTS = {
     ),
     "dropout in evaluation": (
         "layers/attention.py",
-        "dropout(x, self.dropout) if self.training else x",
-        "dropout(x, self.dropout)",
+        "dropout(x, self.dropout, places) if self.training else x",
+        "dropout(x, self.dropout, places)",
         "layers::test_dropout_is_for_training_only",
     ),
     "hyperedges projected as vertices": (
@@ -533,6 +533,14 @@ COMPILED_MUTANTS = {
         "kernels::test_elu_with_dropout",
     ),
 }
+
+
+def test_every_mutant_changes_something():
+    for file, text, replacement, _ in MUTANTS.values():
+        source = (ROOT / "src" / "hypergnn" / file).read_text()
+        assert text in source, f"{text!r} is not in {file}"
+        assert source.replace(text, replacement) != source
+
 
 RUNNER = """
 import json, os, shutil, sys, tempfile

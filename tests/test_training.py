@@ -16,10 +16,9 @@ import torch
 
 import hypergnn as hg
 from hypergnn.files import locked
-from hypergnn.kernels import cross_entropy, numba_backend
+from hypergnn.kernels import numba_backend
 from hypergnn.models import KINDS, Config, Network, paper_config
-from hypergnn.randomness import seeded
-from hypergnn.training import engine, fit, ledger, workers
+from hypergnn.training import fit, ledger, workers
 from hypergnn.training.adam import Adam
 from hypergnn.training.engine import Task, train
 
@@ -62,31 +61,6 @@ def test_a_trial_is_the_same_alone_and_in_any_company(data, model):
     assert together[3].curves != together[5].curves
 
 
-@pytest.mark.parametrize("backend", ["numba", "torch"])
-@pytest.mark.parametrize("skip", [True, False])
-@pytest.mark.parametrize("dense", [True, False])
-@pytest.mark.parametrize("model", KINDS)
-def test_what_no_score_depends_on_changes_neither_score_nor_gradient(data, model, dense, skip, backend, monkeypatch):
-    monkeypatch.setattr("hypergnn.kernels.choice.wanted", backend)
-    config = replace(SMALL, model=model, skip=skip, dropout=0.5, attention_dropout=0.5)
-    task = Task.of(replace(data, x=data.x.toarray()) if dense else data, config)
-    few = task.train[[5, 1, 3]]
-    part = task.part(few, config, whole=False)
-    network = Network(config, task.n_features, task.n_classes)
-    parameters = dict(network.named_parameters())
-    engine._use(network, {name: torch.nn.Parameter(one.detach()[None]) for name, one in parameters.items()})
-    found = []
-    for x, y, rows, fields in ((task.x, task.y, few, None), (part.x, part.y, part.rows, part.fields)):
-        with seeded([7], epoch=3):
-            scores = network(x[None] if dense else x, **task.structures, fields=fields)
-        network.zero_grad()
-        assert scores.shape[1] == (60 if fields is None else 3)
-        loss = cross_entropy(scores, y, rows)
-        loss.sum().backward()
-        found.append([loss.detach(), *[one.grad.clone() for one in network.parameters()]])
-    torch.testing.assert_close(found[0], found[1], rtol=1e-5, atol=1e-7)
-
-
 @pytest.mark.parametrize("model", ["hyper-conv", "gcn", "gcn+hyper-conv"])
 @pytest.mark.parametrize("dense", [True, False])
 def test_what_is_known_beforehand_changes_no_score(data, model, dense):
@@ -96,9 +70,15 @@ def test_what_is_known_beforehand_changes_no_score(data, model, dense):
     propagated = network.propagate(task.x, **task.structures)
     assert (propagated is not None) is dense
     whole = network(task.x, **task.structures)
-    part = task.part(task.val, config, whole=dense)
-    near = network(part.x, **task.structures, propagated=propagated, fields=part.fields)
+    part = task.part(task.val, config, propagated)
+    near = network(part.x, **task.structures, propagated=part.propagated, fields=part.fields)
     torch.testing.assert_close(near[part.rows], whole[task.val])
+
+
+def test_every_epoch_is_counted_once(data):
+    seen = []
+    run = fit(data, SMALL, trials=3, batch=1, jobs=1, on_progress=seen.append)
+    assert seen[-1].epochs == sum(record["epochs"] for record in run.records)
 
 
 @pytest.mark.parametrize("backend", ["numba", "torch"])

@@ -81,7 +81,16 @@ class SparseFeatures(Structure):
         return replace(self, keys=drawn.keys, dropout=drawn.rate)
 
     def rows(self, numbers: Tensor) -> SparseFeatures:
-        """Some rows, ascending; dropout drops of them what it drops of them among all."""
+        """Some rows, ascending; dropout drops of them what it drops of them among all.
+
+        Example:
+            >>> from scipy.sparse import csr_array
+            >>> SparseFeatures.from_scipy(csr_array([[1.0, 0], [0, 2], [3, 4]])).rows(torch.tensor([0, 2])).to_dense()
+            tensor([[1., 0.],
+                    [3., 4.]])
+        """
+        if bool((numbers.diff() <= 0).any()):
+            raise ValueError("numbers must ascend, no two alike.")
         sizes = self.row_offsets.diff().long()
         chosen = torch.zeros_like(sizes, dtype=torch.bool)
         chosen[numbers] = True
@@ -89,10 +98,12 @@ class SparseFeatures(Structure):
         rows = torch.arange(numbers.shape[0], device=self.device).repeat_interleave(sizes[numbers])
         pairs = (rows.cpu().numpy(), self.column[kept].cpu().numpy())
         grouped = group(*pairs, numbers.shape[0], self.shape[-1])
-        position = kept.to(grouped.columns.dtype)
-        whole = grouped._replace(column_position=position.cpu()[grouped.column_position])
-        parts = Grouped(*[one.to(self.device) for one in whole])
-        return SparseFeatures(*parts, values=self.values, position=position)
+        position = kept.to(torch.int32 if self.values.shape[0] < 1 << 31 else torch.int64)
+        if self.position is not None:
+            position = self.position[kept]
+        placed = grouped._replace(column_position=position.cpu()[grouped.column_position])
+        parts = Grouped(*[one.to(self.device) for one in placed])
+        return SparseFeatures(*parts, self.values, position, self.keys, self.dropout)
 
     def project(self, projection: Tensor) -> Tensor:
         """``X P``: ``(..., N, F')`` from ``(..., F, F')``."""

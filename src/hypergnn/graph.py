@@ -44,6 +44,10 @@ class Graph(StoredStructure):
     source_position: Tensor
     degree: Tensor
     """Number of neighbours of each vertex, itself included, ``(N,)``, float64."""
+    vertex_places: Tensor | None = None
+    """In a part of a graph: where each vertex stands in the whole, so that dropout is drawn as there."""
+    incidence_places: Tensor | None = None
+    """The same of each directed link."""
 
     @classmethod
     def from_links(cls, source: Any, target: Any, n_vertices: int) -> Graph:

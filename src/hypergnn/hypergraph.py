@@ -60,6 +60,8 @@ class Hypergraph(StoredStructure):
     is_centred: bool = False
     vertex_names: Names | None = None
     hyperedge_names: Names | None = None
+    vertex_places: Tensor | None = None  # in a part: where each stands in the whole, so that dropout is drawn as there
+    incidence_places: Tensor | None = None
 
     @classmethod
     def from_incidence(

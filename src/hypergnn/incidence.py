@@ -45,13 +45,6 @@ class Segments(NamedTuple):
         return self.offsets.shape[0] - 1
 
 
-class Places(NamedTuple):
-    """Where the rows of a part stand in the whole: what is drawn at random for them is drawn by these numbers."""
-
-    vertices: Tensor | None  # (N,)
-    incidences: Tensor | None  # (n_incidences,)
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Structure:
     """A frozen set of tensors that move together and that ``torch.export`` can see into."""
@@ -95,11 +88,6 @@ class Structure:
     def _unflatten(cls, leaves: Iterable[Any], context: tuple[bool, ...]) -> Self:
         tensors = dict(zip(cls._names("Tensor"), leaves, strict=True))
         return cls(**tensors, **dict(zip(cls._names("bool") + cls._names("float"), context, strict=True)))
-
-    @property
-    def places(self) -> Places:
-        """Where vertices and incidences stand in the structure of which this is a part, if it is one."""
-        return self.derived("places", lambda: Places(None, None))
 
     def derived(self, key: Any, make: Callable[[], T]) -> T:
         """What ``make`` makes of this structure, kept for the next time unless a program is being traced."""

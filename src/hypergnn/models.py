@@ -146,11 +146,17 @@ class Network(nn.Module):
     def propagate(self, x: Features, **structures: Structures) -> Tensor | None:
         """``T X`` of the first layer, where nothing of ``T`` is learned and it pays to know the product.
 
-        It pays if it has no more entries than ``X`` and ``T`` have together, as with dense features it always does.
+        It pays if it has no more entries than ``X`` and ``T`` have together, as with dense features it always does, and
+        if another layer follows: the last is computed for some vertices only.
         """
         kind = KINDS[self.config.model]
         given = [structures[name] for name in kind.structures]
-        if kind.has_attention or not given or x.shape.numel() > _n_entries(x) + sum(one.n_terms for one in given):
+        if (
+            self.config.depth == 1
+            or kind.has_attention
+            or not given
+            or x.shape.numel() > _n_entries(x) + sum(one.n_terms for one in given)
+        ):
             return None
         first = cast(Any, self.layers[0])
         with torch.no_grad():
@@ -180,15 +186,19 @@ class Network(nn.Module):
         for name in wanted:
             if given[name] is None:
                 raise ValueError(f"a {name} must be given to the model {self.config.model!r}; got none.")
-        if len(self.layers) == 1 or (self.training and self.config.dropout > 0):
+        if self.training and self.config.dropout > 0:
             propagated = None
-        x = self._drop(x)
+        if propagated is not None and propagated.shape[-2] != x.shape[-2]:
+            raise ValueError(f"propagated must have the {x.shape[-2]} rows of x; got {propagated.shape[-2]}.")
+        seen = [Field(cast(Any, given), None, None)] * len(self.layers) if fields is None else fields
+        x = self._drop(x, seen[0].read)
         for number, layer in enumerate(cast(list[Layer], list(self.layers))):
             known = {} if propagated is None else {"propagated": propagated}
-            seen, chosen, places = (given, None, None) if fields is None else fields[number]
-            out = layer(x, *[seen[name] for name in wanted], add_bias=False, **known)
-            is_dropped = self.training and layer is not self.layers[-1]
-            x = activate(out, layer.bias, self.config.dropout if is_dropped else 0.0, places, chosen)
+            structures = [seen[number].structures[name] for name in wanted]
+            out = layer(x, *structures, add_bias=False, **known)
+            is_last = number + 1 == len(seen)
+            rate, places = (0.0, None) if is_last or not self.training else (self.config.dropout, seen[number + 1].read)
+            x = activate(out, layer.bias, rate, places, seen[number].wanted)
             propagated = None
         return cast(Tensor, x)
 
@@ -224,7 +234,7 @@ class Network(nn.Module):
         structures = [hypergraph] if KINDS[self.config.model].structures else []
         return activate(layer(x, *structures, add_bias=False), cast(Layer, layer).bias, 0.0)
 
-    def _drop(self, x: Features) -> Features:
+    def _drop(self, x: Features, places: Tensor | None) -> Features:
         if not self.training:
             return x
         if isinstance(x, SparseFeatures):
@@ -232,7 +242,7 @@ class Network(nn.Module):
         if x.layout == torch.sparse_csr:
             values = dropout(x.values(), self.config.dropout)
             return torch.sparse_csr_tensor(x.crow_indices(), x.col_indices(), values, x.shape, check_invariants=False)
-        return dropout(x, self.config.dropout)
+        return dropout(x, self.config.dropout, places)
 
 
 def _n_entries(x: Features) -> int:

@@ -213,7 +213,7 @@ def elu_dropout(
     """ELU of ``x`` plus ``bias``, then dropout if wanted.
 
     Args:
-        x: ``(trials or none, ..., F)``; with rows, ``(trials or none, N, F)``.
+        x: ``(trials or none, ..., N, F)``; with rows, ``(trials or none, N, F)``.
         bias: ``(trials or none, F)``.
         dropout: Dropout of the outcome.
         rows: Which rows of ``x`` are wanted, ascending, ``(rows,)``; all if omitted.
@@ -233,8 +233,8 @@ def _check_sizes(x: Tensor, n_own: int, by: Segments, values: Tensor | None) -> 
     if values is None:
         return
     given = values.shape[1 - n_own if n_own == 3 else -1]
-    has_places = by.position is not None and by.back_position is not None  # in a larger array
-    if given < n_incidences or (given > n_incidences and not has_places):
+    may_be_some = by.position is not None and by.back_position is not None and not values.requires_grad
+    if given < n_incidences or (given > n_incidences and not may_be_some):
         raise ValueError(f"values must have an entry for each of {n_incidences} incidences; got {tuple(values.shape)}.")
     if values.dtype != x.dtype:
         raise TypeError(f"values must have the dtype of x, {x.dtype}; got {values.dtype}. Convert one by .to().")

@@ -13,6 +13,8 @@ from hypergnn.kernels.loops import Array, compiled, inlined, random_bits
 
 BLOCK = 512
 """Rows whose outer products are summed at a time."""
+STRETCH = 1 << 12
+"""Entries that are numbered at a time."""
 
 
 @inlined
@@ -72,9 +74,10 @@ def dropout(
 ) -> None:
     """``x`` ``(trials, rows, F)`` with entries dropped; ``places`` are the numbers of the rows, if not 0, 1, 2, …."""
     zero, width = x.dtype.type(0), x.shape[2]
-    numbers = np.empty(BLOCK * width, np.uint32)
-    for low in range(start, stop, BLOCK):
-        high = min(low + BLOCK, stop)
+    step = max(1, STRETCH // max(width, 1))
+    numbers = np.empty(step * width, np.uint32)
+    for low in range(start, stop, step):
+        high = min(low + step, stop)
         for n in range(low, high):
             place = (np.intp(places[n]) if places.size else n) * width
             for k in range(width):

@@ -24,7 +24,7 @@ from torch import Tensor
 LARGE = 4 << 20
 """Bytes from which on memory is lent."""
 ROOM = 1.5
-"""How much there may be, lent and waiting, for each byte of the most that was ever lent."""
+"""How much there may be, lent and waiting, for each byte of the most that was lent since the last release."""
 
 _LENDS = hasattr(mmap, "MADV_FREE") and hasattr(mmap, "MADV_HUGEPAGE")
 
@@ -39,7 +39,7 @@ class _Loan(weakref.ref[Any]):
 _loans: dict[int, _Loan] = {}
 _ended: list[_Loan] = []
 _idle: list[mmap.mmap] = []
-_keepers: list[object] = []
+_keepers: list[object] = []  # not a number: threads change it, and these operations are whole
 _most = 0
 
 
@@ -70,14 +70,15 @@ def kept() -> Iterator[None]:
     try:
         yield
     finally:
+        with suppress(IndexError):  # in a child, forked within the block
+            _keepers.pop()
         release()
-        _keepers.pop()
 
 
 def release() -> None:
     """Give all memory that waits back to the system."""
     global _most
-    _collect()
+    _collect(offers=False)
     _idle.clear()
     _most = 0
 
@@ -101,22 +102,35 @@ def _borrow(size: int) -> mmap.mmap:
         while surplus > 0:
             surplus -= len(_idle.pop(0))
     try:
-        block = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    except OSError as error:
-        raise MemoryError(f"The system has no {size / 1e9:.1f} GB of memory left.") from error
+        block = _map(size)
+    except OSError:
+        _idle.clear()  # it may be enough
+        try:
+            block = _map(size)
+        except OSError as error:
+            raise MemoryError(f"The system has no {size / 1e9:.1f} GB of memory left.") from error
     _advise(block, "MADV_HUGEPAGE")
     return block
 
 
-def _collect() -> None:
-    """Let what was lent and came back wait for the next."""
+def _map(size: int) -> mmap.mmap:
+    return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+
+
+def _collect(*, offers: bool = True) -> None:
+    """Let what was lent and came back wait for the next; until then, the system may have it."""
     with suppress(IndexError):
         while True:
-            loan = _ended.pop()
-            del _loans[id(loan)]
-            if not _keepers:
+            loan = _ended.pop(0)
+            _loans.pop(id(loan), None)
+            if offers and not _keepers:
                 _advise(loan.block, "MADV_FREE")
             _idle.append(loan.block)
+
+
+def _begin_anew() -> None:
+    _keepers.clear()
+    release()
 
 
 def _advise(block: mmap.mmap, name: str) -> None:
@@ -125,4 +139,4 @@ def _advise(block: mmap.mmap, name: str) -> None:
 
 
 if hasattr(os, "register_at_fork"):  # what waits lies in the parent's memory: using it would copy it
-    os.register_at_fork(after_in_child=release)
+    os.register_at_fork(after_in_child=_begin_anew)

@@ -158,11 +158,11 @@ class HypergraphAttention(AttentionLayer):
             negative_slope=self.negative_slope,
         )  # (..., n_incidences, heads)
         out = functional.hypergraph_attention(
-            self._drop(projected, H.places.vertices),
+            self._drop(projected, H.vertex_places),
             H,
             incidence,
             normalization=self.normalization,
-            dropped=self._drop(incidence, H.places.incidences),
+            dropped=self._drop(incidence, H.incidence_places),
         )
         out = self._finish(out.flatten(-2), x, add_bias)
         return (out, incidence) if return_attention else out
@@ -268,8 +268,8 @@ class GraphAttention(AttentionLayer):
         attention = functional.attention_links(
             projected, graph, self.a_target, self.a_source, negative_slope=self.negative_slope
         )
-        dropped = self._drop(projected, graph.places.vertices)
-        out = functional.graph_attention(dropped, graph, self._drop(attention, graph.places.incidences))
+        dropped = self._drop(projected, graph.vertex_places)
+        out = functional.graph_attention(dropped, graph, self._drop(attention, graph.incidence_places))
         out = self._finish(out.flatten(-2), x, add_bias)
         return (out, attention) if return_attention else out
 
@@ -336,13 +336,13 @@ class MeanAttention(AttentionLayer):
             projected, None, H, self.a_vertex, self.a_hyperedge, negative_slope=slope
         )
         out = functional.mean_attention(
-            self._drop(projected, graph.places.vertices),
+            self._drop(projected, graph.vertex_places),
             graph,
             H,
-            self._drop(attention, graph.places.incidences),
+            self._drop(attention, graph.incidence_places),
             incidence,
             normalization=self.normalization,
-            dropped=self._drop(incidence, H.places.incidences),
+            dropped=self._drop(incidence, H.incidence_places),
         )
         out = self._finish(out.flatten(-2), x, add_bias)
         return (out, attention, incidence) if return_attention else out

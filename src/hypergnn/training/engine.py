@@ -62,28 +62,39 @@ class Task:
             n_classes=data.n_classes,
         )
 
-    def part(self, vertices: Tensor, config: Config, *, whole: bool) -> _Part:
-        """As much as the scores of some vertices depend on; if ``whole``, of the features all that there are."""
-        kind = KINDS[config.model]
+    def part(self, vertices: Tensor, config: Config, propagated: Tensor | None = None) -> _Part:
+        """As much as the scores of some vertices depend on, where that can be told; else all there is.
+
+        Args:
+            vertices: The vertices.
+            config: The settings.
+            propagated: What the first layer propagates, if that is known and of use.
+        """
+        kind, n_vertices = KINDS[config.model], self.y.shape[0]
         structures: dict[str, Structures] = {name: self.structures[name] for name in kind.structures}
-        n_read = self.y.shape[0] if whole or not isinstance(self.x, SparseFeatures) else None
-        found = fields_of(structures, vertices, depth=config.depth, attended=kind.has_attention, whole=n_read)
-        if found is None:
+        known = propagated is not None
+        fields = fields_of(
+            structures, vertices, n_vertices, depth=config.depth, attended=kind.has_attention, known=known
+        )
+        if fields is None:
             last = structures
             if not kind.has_attention:
                 last = {name: one.around(vertices) for name, one in structures.items()}
             fields = [Field(one, None, None) for one in [*[structures] * (config.depth - 1), last]]
-            return _Part(self.x, fields, self.y, vertices)
-        read, fields = found
-        made = vertices.unique()
-        x = self.x.rows(read) if isinstance(self.x, SparseFeatures) and read.shape[0] < self.x.shape[0] else self.x
-        return _Part(x, fields, self.y[made], torch.searchsorted(made, vertices))
+            return _Part(self.x, propagated, fields, self.y, vertices)
+        made, rows = vertices.unique(return_inverse=True)
+        x, read = self.x, fields[0].read
+        if read is not None:
+            x = x.rows(read.long()) if isinstance(x, SparseFeatures) else x[read]
+            propagated = None if propagated is None else propagated[read]
+        return _Part(x, propagated, fields, self.y[made], rows)
 
 
 class _Part(NamedTuple):
     """What the scores of some vertices depend on, and which of the scores are theirs."""
 
     x: Features
+    propagated: Tensor | None
     fields: list[Field]
     y: Tensor  # of all scores
     rows: Tensor
@@ -142,19 +153,17 @@ def _train(
     network, judge = (Network(config, task.n_features, task.n_classes).to(task.y.device) for _ in range(2))
     judge.eval()  # one network for each mode: to change the mode of one takes longer than some layers
     propagated = network.propagate(task.x, **task.structures)
-    validates = task.val.numel() > 0
-    whole = propagated is not None
-    learned = task.part(task.train, config, whole=whole)
-    judged = task.part(task.val, config, whole=whole) if validates else None
+    learned = task.part(task.train, config, propagated if config.dropout == 0 else None)
+    judged = task.part(task.val, config, propagated) if task.val.numel() else None
     state = _start(network, config, seeds)
     _use(judge, state.parameters)
     for epoch in range(config.max_epochs):
         start = time.perf_counter()
-        train_loss = _step(network, task, learned, state, epoch, propagated)
+        train_loss = _step(network, task, learned, state, epoch)
         for curve, loss in zip(state.curves, train_loss.tolist(), strict=True):
             curve["train_loss"].append(loss)
         if judged is not None:
-            val_loss = cross_entropy(_scores(judge, task, judged, propagated), judged.y, judged.rows).tolist()
+            val_loss = cross_entropy(_scores(judge, task, judged), judged.y, judged.rows).tolist()
             _keep_best(state, val_loss, epoch)
             for curve, loss in zip(state.curves, val_loss, strict=True):
                 curve["val_loss"].append(loss)
@@ -194,11 +203,11 @@ def _start(network: Network, config: Config, seeds: Sequence[int]) -> _State:
     )
 
 
-def _step(network: Network, task: Task, part: _Part, state: _State, epoch: int, propagated: Tensor | None) -> Tensor:
+def _step(network: Network, task: Task, part: _Part, state: _State, epoch: int) -> Tensor:
     """One epoch of training; the loss of each trial, ``(trials,)``."""
     x = part.x if isinstance(part.x, SparseFeatures) else part.x.expand(len(state.seeds), *part.x.shape)
     with seeded(state.seeds, epoch):
-        scores = network(x, **task.structures, propagated=propagated, fields=part.fields)
+        scores = network(x, **task.structures, propagated=part.propagated, fields=part.fields)
     losses = cross_entropy(scores, part.y, part.rows)
     losses.sum().backward()
     state.optimizer.step()
@@ -212,16 +221,20 @@ def _use(network: Network, parameters: Parameters) -> None:
         setattr(network.get_submodule(layer), own, parameter)
 
 
-def _scores(network: Network, task: Task, part: _Part | None = None, propagated: Tensor | None = None) -> Tensor:
+def _scores(network: Network, task: Task, part: _Part | None = None) -> Tensor:
     """Scores without dropout, ``(trials, N, n_classes)``, or those of a part."""
-    x, fields = (task.x, None) if part is None else part[:2]
     with torch.no_grad():
-        scores: Tensor = network(x, **task.structures, propagated=propagated, fields=fields)
+        if part is None:
+            scores: Tensor = network(task.x, **task.structures)
+        else:
+            scores = network(part.x, **task.structures, propagated=part.propagated, fields=part.fields)
     return scores
 
 
 def _keep_best(state: _State, val_loss: Sequence[float], epoch: int) -> None:
     better = [place for place, loss in enumerate(val_loss) if loss < state.best_loss[place]]
+    if not better:
+        return
     for place in better:
         state.best_loss[place], state.best_epoch[place] = val_loss[place], epoch
     with torch.no_grad():

@@ -10,6 +10,7 @@ import torch
 
 from hypergnn.checks import check_size
 from hypergnn.datasets import Dataset
+from hypergnn.kernels import memory
 from hypergnn.models import KINDS, Config, paper_config
 from hypergnn.progress import shown
 from hypergnn.training.description import describe
@@ -46,13 +47,13 @@ def fit(
         config: The settings; the paper's for this dataset if omitted.
         trials: How many.
         out: Run folder for the records and the best model. Trials that stand in it are not trained again.
-        batch: Trials trained together by a worker; 4 to 16 if omitted, the more the smaller they are, as memory
+        batch: Trials trained together by a worker; 4 to 32 if omitted, the more the smaller they are, as memory
             allows.
         jobs: Workers, each with one thread and trials of its own; ``torch.get_num_threads()`` if omitted. They are
             processes on Linux where there is no other device than the CPU, and threads elsewhere.
         device: Where to train.
         curves: Keep the losses of each epoch in the run folder.
-        on_progress: Called after each epoch and each finished trial, from this thread.
+        on_progress: Called several times a second and after each finished trial, from this thread.
         progress: Show how far it is: one line that changes, in a notebook and on a terminal.
 
     Example:
@@ -129,7 +130,7 @@ def _fitting_batch(task: Task, config: Config, jobs: int) -> int:
         free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
         free = 4 << 30
-    return max(1, min(worth, free // 2 // (4 * floats) // jobs))
+    return max(1, min(worth, int(free / 2 / memory.ROOM) // (4 * floats) // jobs))
 
 
 def _check_structures(data: Dataset, config: Config) -> None:

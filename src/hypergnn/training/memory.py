@@ -16,10 +16,11 @@ _KEPT, _KEPT_AFTERWARDS = 1 << 30, 64 << 20
 
 @contextmanager
 def kept_memory() -> Iterator[None]:
-    """Have the C library keep what is freed in the block, up to a gigabyte, and give it back to the system afterwards.
+    """Have what is freed in the block kept, and given back to the system afterwards.
 
     Every epoch wants the same memory again. What has gone back to the system meanwhile comes page by page, each cleared
-    first: a third of the time of training. Where the C library is not glibc, nothing happens.
+    first: a third of the time of training. Kept is what the kernels lend, and what the C library frees, up to a
+    gigabyte; the latter only by glibc.
 
     Example:
         >>> with kept_memory():

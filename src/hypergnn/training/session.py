@@ -21,7 +21,7 @@ _SHOWN = 10
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is: what ``on_progress`` gets after each epoch and each finished trial."""
+    """How far a run is: what ``on_progress`` gets several times a second and after each finished trial."""
 
     done: int
     """Trials finished, those of earlier sessions included."""
