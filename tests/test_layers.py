@@ -149,7 +149,7 @@ def test_dropout_falls_on_the_propagated_features_and_on_the_transition(layer_ty
     """Each dropout is replaced by a known factor, which must reach just the place that it belongs to."""
     calls = []
 
-    def known(x, rate):
+    def known(x, rate, _):
         calls.append((tuple(x.shape), rate))
         return x * (1 + random(*x.shape, seed=len(calls)).abs())
 

@@ -30,6 +30,7 @@ class StoredStructure(Structure):
 
         Raises:
             TypeError: If names are neither text, bytes, numbers, dates nor tuples of those.
+            ValueError: If it is a part of another, as training makes them.
 
         Example:
             >>> import tempfile
@@ -41,8 +42,10 @@ class StoredStructure(Structure):
             True
         """
         told = {name: value for name, value in vars(self.to("cpu")).items() if value is not None}
+        if "vertex_places" in told:
+            raise ValueError(f"a part of a {type(self).__name__}, with degrees of the whole, cannot be saved.")
         derived = self._derive(told)
-        tensors = {name: told[name] for name in self._names("Tensor") if name in told}
+        tensors = {name: told[name] for name in self._kept() if name in told}
         tensors = {name: tensor for name, tensor in tensors.items() if not _is_same(tensor, derived.get(name))}
         how = {}
         for name in self._names("Names"):
@@ -95,6 +98,11 @@ class StoredStructure(Structure):
         return all((a is None) == (b is None) and np.array_equal(a, b) for a, b in zip(mine, yours, strict=True))
 
     @classmethod
+    def _kept(cls) -> list[str]:
+        """Names of the tensors that a file may hold."""
+        return [name for name in cls._names("Tensor") if not name.endswith("_places")]
+
+    @classmethod
     def _derive(cls, parts: Mapping[str, Any]) -> dict[str, Any]:
         """What fields are, as far as offsets and the like tell, unless a file says otherwise."""
         raise NotImplementedError
@@ -107,6 +115,8 @@ class StoredStructure(Structure):
     @classmethod
     def _restored(cls, content: storage.Content) -> Self:
         parts: dict[str, Any] = dict(content.tensors)
+        if unknown := parts.keys() - {*cls._kept(), *cls._names("Names")}:
+            raise ValueError(f"it holds {', '.join(sorted(unknown))}, which is not kept of a {cls.__name__}.")
         for name, how in content.header["names"].items():
             parts[name] = naming.from_tensor(content.tensors[name], how)
         for name, usual in cls._derive(parts).items():
