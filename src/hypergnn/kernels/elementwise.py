@@ -14,7 +14,7 @@ from hypergnn.kernels.loops import Array, compiled, inlined, random_bits
 BLOCK = 512
 """Rows whose outer products are summed at a time."""
 STRETCH = 1 << 12
-"""Entries that are numbered at a time."""
+"""Entries that are computed at a time, whatever rows they are in, since loops over short rows do not vectorise."""
 
 
 @inlined
@@ -68,6 +68,15 @@ def _(x: Any) -> Any:
     return single if x == types.float32 else double
 
 
+@inlined
+def _number(places: Array, low: int, high: int, width: int, numbers: Array) -> None:
+    """Number the entries of some rows; ``places`` are the numbers of the rows, if not 0, 1, 2, …."""
+    for n in range(low, high):
+        place = (np.intp(places[n]) if places.size else n) * width
+        for k in range(width):
+            numbers[(n - low) * width + k] = place + k
+
+
 @compiled
 def dropout(
     x: Array, keys: Array, threshold: int, scale: float, places: Array, out: Array, start: int, stop: int
@@ -78,14 +87,11 @@ def dropout(
     numbers = np.empty(step * width, np.uint32)
     for low in range(start, stop, step):
         high = min(low + step, stop)
-        for n in range(low, high):
-            place = (np.intp(places[n]) if places.size else n) * width
-            for k in range(width):
-                numbers[(n - low) * width + k] = place + k
+        _number(places, low, high, width, numbers)
         for trial in range(x.shape[0]):
             first, second = keys[trial, 0], keys[trial, 1]
             given, made = x[trial, low:high].reshape(-1), out[trial, low:high].reshape(-1)
-            for k in range(given.size):  # rows together, since short ones do not vectorise
+            for k in range(given.size):
                 value = given[k] * scale
                 made[k] = value if random_bits(numbers[k], first, second) >= threshold else zero
 
@@ -105,21 +111,30 @@ def elu_dropout(
 ) -> None:
     """ELU of all or some rows of ``x`` ``(trials, N, F)`` plus ``bias`` ``(trials, F)``, dropped if there are keys."""
     zero, width = x.dtype.type(0), x.shape[2]
-    nothing = np.zeros(width, x.dtype)
+    step = max(1, STRETCH // max(width, 1))
+    added, chosen = np.zeros((step, width), x.dtype), np.empty((step if rows.size else 0, width), x.dtype)
+    numbers = np.empty(step * width if keys.size else 0, np.uint32)
     for trial in range(x.shape[0]):
-        added = bias[trial] if bias.size else nothing
-        for n in range(start, stop):
-            given, made = x[trial, rows[n] if rows.size else n], out[trial, n]
+        if bias.size:
+            added[:] = bias[trial]
+        plus = added.reshape(-1)
+        for low in range(start, stop, step):
+            high = min(low + step, stop)
+            made = out[trial, low:high].reshape(-1)
+            if rows.size:
+                for n in range(low, high):
+                    chosen[n - low] = x[trial, rows[n]]
+            given = (chosen if rows.size else x[trial, low:high]).reshape(-1)
             if keys.size:
+                _number(places, low, high, width, numbers)
                 first, second = keys[trial, 0], keys[trial, 1]
-                place = (np.intp(places[n]) if places.size else n) * width
-                for k in range(width):
-                    value = given[k] + added[k]
+                for k in range(made.size):
+                    value = given[k] + plus[k]
                     value = scale * (max(value, zero) + _expm1(min(value, zero)))
-                    made[k] = value if random_bits(place + k, first, second) >= threshold else zero
+                    made[k] = value if random_bits(numbers[k], first, second) >= threshold else zero
             else:
-                for k in range(width):
-                    value = given[k] + added[k]
+                for k in range(made.size):
+                    value = given[k] + plus[k]
                     made[k] = max(value, zero) + _expm1(min(value, zero))
 
 
