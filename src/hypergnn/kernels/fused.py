@@ -366,15 +366,8 @@ head_scores_gradients = Operator("head_scores_gradients", _head_scores_gradients
 head_scores = Operator("head_scores", _head_scores, _fake_head_scores, _save_head_scores, _backward_head_scores)
 
 
-def _elu_dropout(
-    x: Tensor, bias: Tensor | None, rate: float, keys: Tensor | None, places: Tensor | None, rows: Tensor | None
-) -> Tensor:
-    return numba_backend.elu_dropout(x, bias, rate, keys, places, rows)
-
-
-def _fake_elu_dropout(
-    x: Tensor, bias: Tensor | None, rate: float, keys: Tensor | None, places: Tensor | None, rows: Tensor | None
-) -> Tensor:
+def _fake_elu_dropout(x: Tensor, *given: Any) -> Tensor:
+    rows = given[-1]
     return x.new_empty(*x.shape[:-2], x.shape[-2] if rows is None else rows.shape[0], x.shape[-1])
 
 
@@ -399,36 +392,16 @@ def _backward_elu_dropout(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     return grad_x, grad_bias if ctx.has_bias else None, None, None, None, None
 
 
-def _elu_dropout_gradient(
-    grad: Tensor,
-    output: Tensor,
-    has_bias: bool,
-    rate: float,
-    keys: Tensor | None,
-    places: Tensor | None,
-    rows: Tensor | None,
-    n_rows: int,
-) -> tuple[Tensor, Tensor]:
-    return numba_backend.elu_dropout_gradient(grad, output, has_bias, rate, keys, places, rows, n_rows)
+def _fake_elu_dropout_gradient(grad: Tensor, y: Tensor, has_bias: bool, *given: Any) -> tuple[Tensor, Tensor]:
+    n_rows, width = given[-1], y.shape[-1] if has_bias else 0
+    for_bias = y.new_empty(*y.shape[:1] if y.dim() > 2 else (), width)
+    return y.new_empty(*y.shape[:-2], n_rows, y.shape[-1]), for_bias
 
 
-def _fake_elu_dropout_gradient(
-    grad: Tensor,
-    output: Tensor,
-    has_bias: bool,
-    rate: float,
-    keys: Tensor | None,
-    places: Tensor | None,
-    rows: Tensor | None,
-    n_rows: int,
-) -> tuple[Tensor, Tensor]:
-    width = output.shape[-1] if has_bias else 0
-    for_bias = output.new_empty(*output.shape[:1] if output.dim() > 2 else (), width)
-    return output.new_empty(*output.shape[:-2], n_rows, output.shape[-1]), for_bias
-
-
-elu_dropout_gradient = Operator("elu_dropout_gradient", _elu_dropout_gradient, _fake_elu_dropout_gradient)
-elu_dropout = Operator("elu_dropout", _elu_dropout, _fake_elu_dropout, _save_elu_dropout, _backward_elu_dropout)
+elu_dropout_gradient = Operator("elu_dropout_gradient", numba_backend.elu_dropout_gradient, _fake_elu_dropout_gradient)
+elu_dropout = Operator(
+    "elu_dropout", numba_backend.elu_dropout, _fake_elu_dropout, _save_elu_dropout, _backward_elu_dropout
+)
 
 
 def _cross_entropy(scores: Tensor, classes: Tensor, rows: Tensor) -> Tensor:
