@@ -122,21 +122,35 @@ def scalings(
     incidence: Tensor | None = None,
 ) -> tuple[Tensor | None, Tensor, Tensor | None]:
     """What scales vertices, hyperedges and vertices again in ``T``, ``(..., rows, heads or 1)`` each."""
-    weight = H.weight.to(dtype) if given_weight is None else given_weight
+    weight: Tensor | None = H.weight.to(dtype) if given_weight is None else given_weight
     if normalization == "none":
         return None, weight.unsqueeze(-1), None  # W
-    if incidence is not None and H.n_hyperedges > 0:  # no factor of W changes T; this one keeps D from vanishing
-        weight = weight / weight.detach().amax(-1, keepdim=True)
     if incidence is None:
         degree = vertex_degree(H, weight=given_weight).to(dtype).unsqueeze(-1)  # D  (..., N, 1)
         size = hyperedge_degree(H).to(weight.dtype).unsqueeze(-1)  # B  (M, 1)
     else:
+        if given_weight is None:
+            weight = H.derived(("relative weight", dtype), lambda: _relative(H.weight.to(dtype)))
+        else:
+            weight = _relative(given_weight)
         degree, size = degrees(incidence, weight, H.hyperedges)  # D, B  (..., N or M, heads)
-    middle = weight.unsqueeze(-1) * inverse(size)  # W B^-1
+    middle = inverse(size) if weight is None else weight.unsqueeze(-1) * inverse(size)  # W B^-1
     if normalization == "row":
         return inverse(degree), middle, None  # D^-1
     root = inverse(degree, root=True)  # D^-1/2
     return root, middle, root
+
+
+def _relative(weight: Tensor) -> Tensor | None:
+    """Weights over the largest of them; ``None`` where all are seen to be alike.
+
+    No factor of ``W`` changes ``T``, and this one keeps ``D`` from vanishing.
+    """
+    if weight.shape[-1] == 0:
+        return weight
+    relative = weight / weight.detach().amax(-1, keepdim=True)
+    is_known = not weight.requires_grad and not torch.compiler.is_compiling()
+    return None if is_known and bool((relative == 1).all()) else relative
 
 
 def check_hypergraph(H: object) -> None:

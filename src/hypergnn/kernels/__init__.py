@@ -125,21 +125,23 @@ def fixed_transition(
     return out if x.dim() == 3 else out.reshape(x.shape)
 
 
-def degrees(values: Tensor, weight: Tensor, by: Segments) -> tuple[Tensor, Tensor]:
+def degrees(values: Tensor, weight: Tensor | None, by: Segments) -> tuple[Tensor, Tensor]:
     """Sums of ``values`` ``(..., incidences, heads)`` over both sides of the incidences.
 
     Args:
         values: ``(..., incidences, heads)``.
-        weight: Factor of each group, ``(..., groups)``, in the sums of the members.
+        weight: Factor of each group, ``(..., groups)``, in the sums of the members; ``None`` is 1.
         by: The grouping.
 
     Returns:
         ``(..., members, heads)`` with the weights and ``(..., groups, heads)`` without.
     """
-    batch = _batch(values.shape[:-2], weight.shape[:-1])
-    weights = weight.expand(*batch, weight.shape[-1]).reshape(prod(batch), -1) if weight.dim() > 1 else weight[None]
+    batch = values.shape[:-2] if weight is None else _batch(values.shape[:-2], weight.shape[:-1])
+    weights = None if weight is None else weight[None]
+    if weight is not None and weight.dim() > 1:
+        weights = weight.expand(*batch, weight.shape[-1]).reshape(prod(batch), -1)
     flat = _flat(values, batch, 2)
-    if weights.shape[0] > 1 or _any_learned(weights):
+    if weights is not None and (weights.shape[0] > 1 or _any_learned(weights)):
         found = composed.degrees(flat, weights, *by)
     else:
         found = _steps(values).degrees(flat, weights, *by)
@@ -174,7 +176,7 @@ def head_scores(x: Tensor, *vectors: Tensor) -> tuple[Tensor, ...]:
     batch = _batch(x.shape[:-3], *[one.shape[:-2] for one in vectors])
     together = torch.stack([_flat(one, batch, 2) for one in vectors], 1)  # (batch, k, heads, features)
     scores: Tensor = _steps(x).head_scores(_flat(x, batch, 3), together)
-    return tuple(one.reshape(*batch, *x.shape[-3:-1]) for one in scores.unbind(1))
+    return tuple(one.reshape(*batch, *x.shape[-3:-1]) for one in scores.unbind(0))
 
 
 def segment_softmax(logits: Tensor, by: Segments) -> Tensor:

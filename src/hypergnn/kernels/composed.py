@@ -40,10 +40,12 @@ def transition(
     return _scaled(back, left), sums
 
 
-def degrees(values: Tensor, weight: Tensor, *by: Any) -> tuple[Tensor, Tensor]:
+def degrees(values: Tensor, weight: Tensor | None, *by: Any) -> tuple[Tensor, Tensor]:
     """``Σ_e W_e H_ie`` and ``Σ_i H_ie``, ``(batch, rows, heads)`` each, from values and weights ``(batch or 1, M)``."""
     there = Segments(*by)
     batch, _, heads = values.shape
+    if weight is None:
+        weight = values.new_ones(1, there.offsets.shape[0] - 1)
     per_head = weight[..., None, None].expand(batch, weight.shape[1], heads, 1)
     ones = values.new_ones(batch, there.back_offsets.shape[0] - 1, heads, 1)
     vertex = operators.segment_sum(per_head, values, *there.reversed())
@@ -72,8 +74,8 @@ def attend(ours: Tensor, theirs: Tensor, slope: float, *by: Any) -> Tensor:
 
 
 def head_scores(x: Tensor, vectors: Tensor) -> Tensor:
-    """``(batch, k, n, heads)`` from ``x`` ``(batch, n, heads, F)`` and ``vectors`` ``(batch, k, heads, F)``."""
-    return torch.stack([(x * vector.unsqueeze(1)).sum(-1) for vector in vectors.unbind(1)], 1)
+    """``(k, batch, n, heads)`` from ``x`` ``(batch, n, heads, F)`` and ``vectors`` ``(batch, k, heads, F)``."""
+    return torch.stack([(x * vector.unsqueeze(1)).sum(-1) for vector in vectors.unbind(1)])
 
 
 def elu_dropout(

@@ -248,7 +248,7 @@ def totals(values: Array, offsets: Array, position: Array, out: Array, start: in
 
 @compiled
 def head_scores(x: Array, vectors: Array, features: int, out: Array, start: int, stop: int) -> None:
-    """``out[k, n, h] = x[n, h]·vectors[k, h]``: ``x`` ``(trials, n, width)``, ``vectors`` ``(trials, k, width)``."""
+    """``out[k, trial, n, h] = x[n, h]·vectors[k, h]``; ``x`` ``(trials, n, width)``, ``vectors`` ``(trials, k, width)``."""
     width = x.shape[2]
     heads, number = width // features, x.dtype.type(0)
     found = np.empty(heads, x.dtype)
@@ -259,7 +259,7 @@ def head_scores(x: Array, vectors: Array, features: int, out: Array, start: int,
             for k in range(vectors.shape[1]):
                 dots(rows, n * width, weights, k * width, heads, features, found, number)
                 for head in range(heads):
-                    out[trial, k, n, head] = found[head]
+                    out[k, trial, n, head] = found[head]
 
 
 @compiled
@@ -276,7 +276,7 @@ def head_scores_gradient(
                 for k in range(vectors.shape[1]):
                     for head in range(width // features):
                         for f in range(features):
-                            expanded[head * features + f] = grad[trial, k, n, head]
+                            expanded[head * features + f] = grad[k, trial, n, head]
                     if k == 0:
                         for c in range(width):
                             grad_x[trial, n, c] = expanded[c] * vectors[trial, k, c]

@@ -177,7 +177,7 @@ transition = Operator("transition", _transition, _fake_transition, _save_transit
 
 def _degrees(
     values: Tensor,
-    weight: Tensor,
+    weight: Tensor | None,
     offsets: Tensor,
     members: Tensor,
     position: Tensor | None,
@@ -189,7 +189,7 @@ def _degrees(
     return numba_backend.degrees(values, weight, there, back)
 
 
-def _fake_degrees(values: Tensor, weight: Tensor, offsets: Tensor, *by: Any) -> tuple[Tensor, Tensor]:
+def _fake_degrees(values: Tensor, weight: Tensor | None, offsets: Tensor, *by: Any) -> tuple[Tensor, Tensor]:
     batch, _, heads = values.shape
     back_offsets = by[2]
     vertex = values.new_empty(batch, back_offsets.shape[0] - 1, heads)
@@ -206,7 +206,7 @@ def _backward_degrees(ctx: Any, grad_vertex: Tensor, grad_hyperedge: Tensor) -> 
         grad: Tensor = degrees_gradient(grad_vertex, grad_hyperedge, weight, *by)
         return grad, *[None] * 7
     with torch.enable_grad():
-        own = [values.view_as(values), weight.view_as(weight)]
+        own = [None if one is None else one.view_as(one) for one in (values, weight)]
         found = torch.autograd.grad(
             composed.degrees(*own, *by),
             [one for one, need in zip(own, ctx.needs_input_grad, strict=False) if need],
@@ -220,7 +220,7 @@ def _backward_degrees(ctx: Any, grad_vertex: Tensor, grad_hyperedge: Tensor) -> 
 def _degrees_gradient(
     grad_vertex: Tensor,
     grad_hyperedge: Tensor,
-    weight: Tensor,
+    weight: Tensor | None,
     offsets: Tensor,
     members: Tensor,
     position: Tensor | None,
@@ -233,7 +233,7 @@ def _degrees_gradient(
 
 
 def _fake_degrees_gradient(
-    grad_vertex: Tensor, grad_hyperedge: Tensor, weight: Tensor, offsets: Tensor, members: Tensor, *_: Any
+    grad_vertex: Tensor, grad_hyperedge: Tensor, weight: Tensor | None, offsets: Tensor, members: Tensor, *_: Any
 ) -> Tensor:
     return grad_vertex.new_empty(grad_vertex.shape[0], members.shape[0], grad_vertex.shape[2])
 
@@ -338,7 +338,7 @@ def _head_scores(x: Tensor, vectors: Tensor) -> Tensor:
 
 
 def _fake_head_scores(x: Tensor, vectors: Tensor) -> Tensor:
-    return x.new_empty(x.shape[0], vectors.shape[1], *x.shape[1:3])
+    return x.new_empty(vectors.shape[1], *x.shape[:3])
 
 
 def _save_head_scores(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:

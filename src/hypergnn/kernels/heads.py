@@ -139,7 +139,7 @@ def degrees_gradient(
     stop: int,
 ) -> None:
     """Gradient of ``D_i = Σ_e W_e H_ie`` and ``B_e = Σ_i H_ie`` for ``H``, one vertex after the other."""
-    heads, size, number = out.shape[2], out.itemsize, out.dtype.type(0)
+    heads, size, number, one = out.shape[2], out.itemsize, out.dtype.type(0), out.dtype.type(1)
     wide = heads - heads % 8
     for trial in range(out.shape[0]):
         ours = grad_vertex.ctypes.data + trial * grad_vertex.shape[1] * heads * size
@@ -148,12 +148,12 @@ def degrees_gradient(
         for vertex in range(start, stop):
             for place in range(np.intp(offsets[vertex]), np.intp(offsets[vertex + 1])):
                 hyperedge = np.intp(members[place])
-                factor = alike(weight[hyperedge])
+                factor = weight[hyperedge] if weight.size else one
                 for head in range(0, wide, 8):
-                    come = factor * lanes(ours, vertex * heads + head, number)
+                    come = alike(factor) * lanes(ours, vertex * heads + head, number)
                     put(to, place * heads + head, come + lanes(theirs, hyperedge * heads + head, number))
                 for head in range(wide, heads):
-                    come_one = weight[hyperedge] * grad_vertex[trial, vertex, head]
+                    come_one = factor * grad_vertex[trial, vertex, head]
                     out[trial, place, head] = come_one + grad_hyperedge[trial, hyperedge, head]
 
 

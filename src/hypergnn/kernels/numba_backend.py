@@ -219,18 +219,20 @@ def sum_values(values: Tensor, weight: Tensor | None, by: Grouping) -> Tensor:
     return out
 
 
-def degrees(values: Tensor, weight: Tensor, there: Grouping, back: Grouping) -> tuple[Tensor, Tensor]:
+def degrees(values: Tensor, weight: Tensor | None, there: Grouping, back: Grouping) -> tuple[Tensor, Tensor]:
     """``Σ_e W_e H_ie`` of each vertex and ``Σ_i H_ie`` of each hyperedge, ``(batch, rows, heads)`` each."""
     batch, _, n_heads = values.shape
-    factors = weight.unsqueeze(-1).expand(batch, -1, n_heads)
+    factors = None if weight is None else weight.unsqueeze(-1).expand(batch, -1, n_heads)
     return sum_values(values, factors, back), sum_values(values, None, there)
 
 
-def degrees_gradient(grad_vertex: Tensor, grad_hyperedge: Tensor, weight: Tensor, back: Grouping) -> Tensor:
+def degrees_gradient(grad_vertex: Tensor, grad_hyperedge: Tensor, weight: Tensor | None, back: Grouping) -> Tensor:
     """Gradient of :func:`degrees` for the values, ``(batch, incidences, heads)``."""
     offsets, members, _ = back
     out = _new(grad_vertex, grad_vertex.shape[0], members.shape[0], grad_vertex.shape[2])
-    arrays = (_array(grad_vertex), _array(grad_hyperedge), _array(weight[0]), _ids(offsets), _ids(members), _array(out))
+    grads = (_array(grad_vertex), _array(grad_hyperedge))
+    factors = np.empty(0, grads[0].dtype) if weight is None else _array(weight[0])
+    arrays = (*grads, factors, _ids(offsets), _ids(members), _array(out))
     _by_group(heads.degrees_gradient, offsets, 2 * out.numel(), *arrays)
     return out
 
@@ -323,8 +325,8 @@ def attend_gradients(
 
 
 def head_scores(x: Tensor, vectors: Tensor) -> Tensor:
-    """Inner products per head: ``(batch, k, n, heads)`` from ``(batch, n, heads, F)`` and ``(batch, k, heads, F)``."""
-    out = _new(x, x.shape[0], vectors.shape[1], *x.shape[1:3])
+    """Inner products per head: ``(k, batch, n, heads)`` from ``(batch, n, heads, F)`` and ``(batch, k, heads, F)``."""
+    out = _new(x, vectors.shape[1], *x.shape[:3])
     arrays = (_array(x.flatten(2)), _array(vectors.flatten(2)), x.shape[3], _array(out))
     _by_range(elementwise.head_scores, x.shape[1], out.numel() * x.shape[3], *arrays)
     return out

@@ -223,14 +223,28 @@ def gather(
     return giants
 
 
+_EIGHTH = np.uint64(0x0102040810204080)
+"""Eight bytes, each 0 or 1, times this have their bits side by side in the highest byte."""
+_TOTAL = np.uint64(0x0101010101010101)
+"""Eight bytes times this have their sum in the highest byte."""
+_WHICH = np.array([sorted(range(8), key=lambda bit: not mask >> bit & 1) for mask in range(256)], np.uint8)
+"""For each byte the numbers of its bits, those first that are set."""
+
+
 @inlined
 def _room(x: Array, members: Array) -> Any:
-    """Where :func:`_draw` writes: which are kept, their factors and members, and the ends of the groups among them."""
+    """Where :func:`_draw` writes: the factors and members that are kept, the ends of the groups among them, and notes.
+
+    The notes are whether each member is kept, the numbers of those that are, and how many of them come before each
+    eighth member.
+    """
     return (
-        np.empty(4 * PIECE, np.bool_),
         np.empty(4 * PIECE, x.dtype),
         np.empty(4 * PIECE, members.dtype),
         np.empty(4 * PIECE + 1, members.dtype),
+        np.zeros(4 * PIECE + 8, np.uint8),
+        np.empty(4 * PIECE + 8, np.int32),
+        np.empty(4 * PIECE // 8 + 1, np.int32),
     )
 
 
@@ -252,7 +266,7 @@ def _draw(
 
     Returns the group after the last; that is ``base`` where it has more than ``PIECE`` members.
     """
-    kept, factors, ids, ends = room
+    factors, ids, ends, kept, chosen, before = room
     group, begin = base, np.intp(offsets[base])
     while group < stop and group - base < 4 * PIECE and offsets[group + 1] - begin <= 4 * PIECE:
         if offsets[group + 1] - offsets[group] > PIECE:
@@ -260,20 +274,38 @@ def _draw(
         group += 1
     drawn = np.intp(offsets[group]) - begin
     if position.size:
+        places = position[begin : begin + drawn]
         for k in range(drawn):
-            kept[k] = random_bits(position[begin + k], first, second) >= threshold
+            kept[k] = random_bits(places[k], first, second) >= threshold
     else:
         for k in range(drawn):
             kept[k] = random_bits(begin + k, first, second) >= threshold
-    left, k = 0, 0
+    n_eights = (drawn + 7) >> 3
+    kept[drawn : 8 * n_eights] = 0
+    eights, left = kept.view(np.uint64), np.uintp(0)
+    for eight in range(n_eights):
+        which = np.uintp((eights[eight] * _EIGHTH) >> np.uint64(56))
+        before[eight] = left
+        for k in range(8):  # all of them, that there be no branch: the next ones overwrite what is too much
+            chosen[left + np.uintp(k)] = np.int32(8 * eight) + np.int32(_WHICH[which, k])
+        left += np.uintp((eights[eight] * _TOTAL) >> np.uint64(56))
+    before[n_eights] = left
+    if position.size:
+        for k in range(left):
+            place = begin + chosen[k]
+            ids[k], factors[k] = members[place], scale * values[position[place]]
+    else:
+        for k in range(left):
+            place = begin + chosen[k]
+            ids[k], factors[k] = members[place], scale * values[place]
     ends[0] = 0
     for one_of in range(base, group):
-        for place in range(offsets[one_of], offsets[one_of + 1]):
-            ids[left] = members[place]
-            factors[left] = scale * values[position[place] if position.size else place]
-            left += kept[k]
-            k += 1
-        ends[one_of - base + 1] = left
+        end = np.uint64(offsets[one_of + 1] - begin)
+        eight, rest = end >> np.uint64(3), end & np.uint64(7)
+        ends[one_of - base + 1] = before[eight]
+        if rest:
+            some = eights[eight] << (np.uint64(64) - np.uint64(8) * rest)
+            ends[one_of - base + 1] += (some * _TOTAL) >> np.uint64(56)
     return group
 
 
@@ -295,7 +327,7 @@ def gather_dropped(
     width, size = x.shape[2], x.itemsize
     number, index, one = x.dtype.type(0), members.dtype.type(0), np.ones(1, x.dtype)
     room = _room(x, members)
-    weights, chosen, ends = room[1].ctypes.data, room[2].ctypes.data, room[3]
+    weights, chosen, ends = room[0].ctypes.data, room[1].ctypes.data, room[2]
     giants = 0
     for trial in range(x.shape[0]):
         rows = x.ctypes.data + trial * x.shape[1] * width * size
@@ -338,7 +370,7 @@ def scatter_dropped(
     width, size = x.shape[2], x.itemsize
     number = x.dtype.type(0)
     room = _room(x, members)
-    _, factors, ids, ends = room
+    factors, ids, ends, _, _, _ = room
     giants = 0
     for trial in range(x.shape[0]):
         first, second = keys[trial, 0], keys[trial, 1]
