@@ -9,12 +9,14 @@ from torch.library import opcheck
 from hypergnn import Hypergraph, kernels
 from hypergnn.kernels import (
     Dropout,
+    activated_transition,
     attend,
     choice,
     composed,
     cross_entropy,
     degrees,
     elu_dropout,
+    fixed_transition,
     fused,
     head_scores,
     inverse,
@@ -460,7 +462,9 @@ def test_any_number_of_threads_gives_the_same_bits(skewed, monkeypatch):
         left_out = kernels.seeded_dropout(given[1], Dropout(0.5, KEYS))
         (scores,) = head_scores(given[0], torch.rand(2, 3, 9, generator=torch.Generator().manual_seed(1)))
         narrow = matmul(given[0][..., 0, :].contiguous(), torch.ones(2, 9, 4))
-        made = [out, attention, plain, dropped, active, chosen, left_out, scores, narrow]
+        factors = (left[None, :, :1], middle[None], None)
+        rows = activated_transition(x[..., 0], skewed.hyperedges, *factors, torch.ones(3))
+        made = [out, attention, plain, dropped, active, chosen, left_out, scores, narrow, rows]
         return [*made, *torch.autograd.grad(sum(one.square().sum() for one in made), given)]
 
     before = torch.get_num_threads()
@@ -536,6 +540,34 @@ def test_large_groups_are_dealt_to_all_threads(skewed, monkeypatch):
     assert pieces[1] >= 20_000 // sums.PIECE / 2
 
 
+@pytest.mark.parametrize("trials", [(), (1,), (3,)])
+@pytest.mark.parametrize("bias", [None, (), "own"])
+def test_a_transition_and_its_activation_in_one_step_are_those_in_two(H, trials, bias):
+    x, left = random(*trials, H.n_vertices, 5), random(1, H.n_vertices, 1)
+    middle, right = random(1, H.n_hyperedges, 1), random(1, H.n_vertices, 1)
+    added = None if bias is None else random(*(trials if bias else ()), 5)
+    given = (H.hyperedges, left, middle, right)
+    in_two = elu_dropout(fixed_transition(x, *given), added)
+    torch.testing.assert_close(activated_transition(x, *given, added), in_two)
+    learned = activated_transition(x.requires_grad_(), *given, added)
+    torch.testing.assert_close(learned, in_two)
+    assert learned.requires_grad
+
+
+def test_a_transition_with_a_giant_is_activated_once(skewed):
+    x, bias = torch.rand(skewed.n_vertices, 3) - 2, torch.rand(3)
+    found = activated_transition(x, skewed.hyperedges, None, None, None, bias)
+    torch.testing.assert_close(found, elu_dropout(fixed_transition(x, skewed.hyperedges, None, None, None), bias))
+
+
+def test_weights_of_one_need_not_be_given(H):
+    values, ones = random(2, H.n_incidences, 3).requires_grad_(), torch.ones(H.n_hyperedges, dtype=torch.float64)
+    found, wanted = degrees(values, None, H.hyperedges), degrees(values, ones, H.hyperedges)
+    torch.testing.assert_close(found, wanted)
+    grads = [torch.autograd.grad(sum(one.square().sum() for one in both), values) for both in (found, wanted)]
+    torch.testing.assert_close(*grads)
+
+
 @pytest.mark.slow
 def test_torch_accepts_the_fused_operators():
     H = hypergraph("more vertices than hyperedges")
@@ -552,6 +584,9 @@ def test_torch_accepts_the_fused_operators():
     opcheck(fused.elu_dropout.traced, (x[:, :, 0].detach().requires_grad_(), None, 0.4, KEYS, rows, rows))
     opcheck(fused.elu_dropout.traced, (x, None, 0.0, None, None, None))
     opcheck(fused.degrees.traced, (values, random(1, H.n_hyperedges), *by))
+    opcheck(fused.degrees.traced, (values, None, *by))
+    opcheck(fused.activated_transition.traced, (x.detach()[:, :, 0], random(2, 3), None, None, None, *by))
+    opcheck(fused.activated_transition.traced, (x.detach()[0, :, 0], None, None, None, None, *by))
     opcheck(fused.inverse.traced, (values, True, 0.1))
     shared = values.detach()[0, :, 0].clone().requires_grad_()
     opcheck(fused.dropped_sum.traced, (x[:, :, 0].detach().clone().requires_grad_(), shared, KEYS, 0.4, *by))

@@ -4,6 +4,7 @@ import gc
 import io
 import mmap
 import multiprocessing
+import resource
 
 import pytest
 import torch
@@ -12,7 +13,7 @@ from hypergnn import Hypergraph, functional
 from hypergnn.kernels import memory
 from hypergnn.training.memory import kept_memory
 
-MANY = memory.LARGE // 4  # single-precision numbers that are large together
+MANY = memory.KEPT_LARGE // 4  # single-precision numbers that are large together
 
 lends = pytest.mark.skipif(not memory._LENDS, reason="the system does not lend memory")
 
@@ -105,6 +106,7 @@ def test_a_step_of_training_that_repeats_asks_the_system_for_nothing(monkeypatch
 def test_what_is_kept_is_offered_to_the_system_afterwards(monkeypatch):
     offered = []
     monkeypatch.setattr(memory, "_advise", lambda _, name: offered.append(name))
+    monkeypatch.setattr(memory, "SPARE", 4 * MANY)
 
     def fail():
         with kept_memory(), kept_memory():
@@ -116,7 +118,22 @@ def test_what_is_kept_is_offered_to_the_system_afterwards(monkeypatch):
     gc.collect()
     memory.empty((MANY,), torch.float32)
     assert how_many_are_idle() == 1
+    assert offered.count("MADV_FREE") == 0
+    memory.empty((2 * MANY,), torch.float32)  # more than may wait untold
+    assert how_many_are_idle() == 2
     assert offered.count("MADV_FREE") == 1
+
+
+@lends
+def test_what_a_forward_pass_makes_is_not_asked_for_page_by_page():
+    H = Hypergraph.from_hyperedges([[0, 1, 2], [1, 2999]], n_vertices=3000)
+    x = torch.rand(3000, 64)
+    functional.hypergraph_conv(x, H)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(10):
+        functional.hypergraph_conv(x, H)
+    n_pages = 10 * x.nbytes // resource.getpagesize()
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before < n_pages / 2
 
 
 @lends

@@ -18,8 +18,8 @@ ROOT = Path(__file__).parent.parent
 MUTANTS = {
     "no weight in the product": (
         "functional/convolution.py",
-        "middle = weight.unsqueeze(-1) * inverse(size)",
-        "middle = inverse(size)",
+        "else weight.unsqueeze(-1) * inverse(size)",
+        "else inverse(size)",
         "functional::test_conv_equals_the_transition_times_features",
     ),
     "no weight in the degree": (
@@ -36,8 +36,8 @@ MUTANTS = {
     ),
     "no inverse of the hyperedge degree": (
         "functional/convolution.py",
-        "middle = weight.unsqueeze(-1) * inverse(size)",
-        "middle = weight.unsqueeze(-1) + 0 * size",
+        "else weight.unsqueeze(-1) * inverse(size)",
+        "else weight.unsqueeze(-1) + 0 * size",
         "functional::test_conv_equals_the_transition_times_features",
     ),
     "no inverse of the vertex degree": (
@@ -278,8 +278,8 @@ MUTANTS = {
     ),
     "small weights take the degree away": (
         "functional/convolution.py",
-        "weight = weight / weight.detach().amax(-1, keepdim=True)",
-        "weight = weight * 1",
+        "relative = weight / weight.detach().amax(-1, keepdim=True)",
+        "relative = weight * 1",
         "paper_claims::test_a_common_factor_of_all_weights_changes_nothing",
     ),
     "incidences not dropped": (

@@ -195,10 +195,12 @@ class Network(nn.Module):
         for number, layer in enumerate(cast(list[Layer], list(self.layers))):
             known = {} if propagated is None else {"propagated": propagated}
             structures = [seen[number].structures[name] for name in wanted]
-            out = layer(x, *structures, add_bias=False, **known)
-            is_last = number + 1 == len(seen)
+            is_last, rows = number + 1 == len(seen), seen[number].wanted
             rate, places = (0.0, None) if is_last or not self.training else (self.config.dropout, seen[number + 1].read)
-            x = activate(out, layer.bias, rate, places, seen[number].wanted)
+            if rate == 0 and rows is None:
+                x = layer(x, *structures, finish="elu", **known)
+            else:
+                x = activate(layer(x, *structures, finish="bare", **known), layer.bias, rate, places, rows)
             propagated = None
         return cast(Tensor, x)
 
@@ -223,8 +225,7 @@ class Network(nn.Module):
         """
         for layer in self.layers[:-1] if hidden else self.layers:
             if KINDS[self.config.model].structures:
-                out = cast(Any, layer).read(x, hypergraph, x_new, readers, add_bias=False)
-                x_new = activate(out, cast(Layer, layer).bias, 0.0)
+                x_new = cast(Any, layer).read(x, hypergraph, x_new, readers, finish="elu")
                 x = x if layer is self.layers[-1] else self._layer(layer, x, hypergraph)
             else:
                 x_new = self._layer(layer, x_new, hypergraph)
@@ -232,7 +233,7 @@ class Network(nn.Module):
 
     def _layer(self, layer: nn.Module, x: Features, hypergraph: Hypergraph) -> Tensor:
         structures = [hypergraph] if KINDS[self.config.model].structures else []
-        return activate(layer(x, *structures, add_bias=False), cast(Layer, layer).bias, 0.0)
+        return cast(Tensor, layer(x, *structures, finish="elu"))
 
     def _drop(self, x: Features, places: Tensor | None) -> Features:
         if not self.training:

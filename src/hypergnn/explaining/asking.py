@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -20,6 +20,7 @@ from hypergnn.field import Structures
 from hypergnn.functional.projection import Features
 from hypergnn.graph import Graph
 from hypergnn.hypergraph import Hypergraph
+from hypergnn.kernels import elu_dropout
 from hypergnn.layers import Layer
 from hypergnn.models import KINDS, Network
 from hypergnn.saving import SavedModel
@@ -188,23 +189,19 @@ def _evaluating(model: nn.Module) -> Iterator[None]:
 
 def _run(asked: _Question) -> tuple[Tensor, list[Call]]:
     """The scores, ``(N, n_classes)``, and what each layer was given on the way to them."""
+    given = tuple(asked.structures[name] for name in asked.takes)
     if isinstance(asked.model, Layer):
-        given = [asked.structures[name] for name in asked.takes]
         own = {} if asked.x_hyperedge is None else {"x_hyperedge": asked.x_hyperedge}
-        bare = asked.model(asked.x, *given, add_bias=False, **own)
+        bare = asked.model(asked.x, *given, finish="bare", **own)
         bias = asked.model.bias
         scores = bare if bias is None else bare + bias
-        return scores, [Call(asked.model, asked.x, tuple(given), asked.x_hyperedge, bare)]
-    calls = []
-
-    def keep(layer: nn.Module, arguments: tuple[Any, ...], out: Tensor) -> None:
-        calls.append(Call(layer, arguments[0], arguments[1:], None, out))  # type: ignore[arg-type]
-
-    with ExitStack() as stack:
-        for layer in asked.model.layers:
-            stack.callback(layer.register_forward_hook(keep).remove)
-        scores = asked.model(asked.x, **{name: asked.structures[name] for name in asked.takes})
-    return scores, calls
+        return scores, [Call(asked.model, asked.x, given, asked.x_hyperedge, bare)]
+    calls, x = [], asked.x
+    for layer in cast(list[Layer], list(asked.model.layers)):
+        bare = layer(x, *given, finish="bare")
+        calls.append(Call(layer, x, given, None, bare))
+        x = elu_dropout(bare, layer.bias)
+    return cast(Tensor, x), calls
 
 
 def _find_class(target: str | int | None, class_names: Sequence[str], scores: Tensor) -> int:

@@ -11,9 +11,10 @@ from hypergnn import kernels
 from hypergnn.checks import check_choice, check_features, check_like, check_structure
 from hypergnn.functional.projection import Features, project, project_if_cheaper
 from hypergnn.hypergraph import Hypergraph
-from hypergnn.kernels import degrees, fixed_transition, segment_sum, transition
+from hypergnn.kernels import activated_transition, degrees, elu_dropout, fixed_transition, segment_sum, transition
 
 Normalization = Literal["symmetric", "row", "none"]
+Scalings = tuple[Tensor | None, Tensor, Tensor | None]
 
 NORMALIZATIONS = ("symmetric", "row", "none")
 
@@ -92,6 +93,16 @@ def hypergraph_conv(
     return out if projection is None else project(out, projection)
 
 
+def activated_conv(
+    x: Features, H: Hypergraph, normalization: Normalization, projection: Tensor, bias: Tensor | None
+) -> Tensor:
+    """ELU of :func:`hypergraph_conv` plus a bias, ``(..., N, F')``; in one step where the projection comes first."""
+    narrow, after = project_if_cheaper(x, projection)
+    if after is not None:
+        return elu_dropout(project(apply_transition(narrow, H, normalization, None), after), bias)
+    return activated_transition(narrow, H.hyperedges, *_fixed_scalings(H, normalization, narrow.dtype), bias)
+
+
 def apply_transition(
     x: Tensor,
     H: Hypergraph,
@@ -102,16 +113,20 @@ def apply_transition(
 ) -> Tensor:
     """``T X`` for features ``(..., N, F)``, or ``(..., N, heads, F)`` with an attended incidence."""
     if incidence is None and weight is None:
-        key = ("scalings", normalization, x.dtype)
-        return fixed_transition(x, H.hyperedges, *H.derived(key, lambda: _fixed_scalings(H, normalization, x.dtype)))
+        return fixed_transition(x, H.hyperedges, *_fixed_scalings(H, normalization, x.dtype))
     left, middle, right = scalings(H, normalization, x.dtype, weight, incidence)
     values = incidence if dropped is None else dropped
     return transition(x, H.hyperedges, values, left=left, middle=middle, right=right)
 
 
-def _fixed_scalings(H: Hypergraph, normalization: Normalization, dtype: torch.dtype) -> list[Tensor | None]:
+def _fixed_scalings(H: Hypergraph, normalization: Normalization, dtype: torch.dtype) -> Scalings:
     """Those of the structure alone, ``(1, rows, 1)`` each."""
-    return [None if one is None else one.unsqueeze(0) for one in scalings(H, normalization, dtype)]
+
+    def make() -> Scalings:
+        left, middle, right = scalings(H, normalization, dtype)
+        return left if left is None else left[None], middle[None], right if right is None else right[None]
+
+    return H.derived(("scalings", normalization, dtype), make)
 
 
 def scalings(
@@ -120,19 +135,18 @@ def scalings(
     dtype: torch.dtype,
     given_weight: Tensor | None = None,
     incidence: Tensor | None = None,
-) -> tuple[Tensor | None, Tensor, Tensor | None]:
+) -> Scalings:
     """What scales vertices, hyperedges and vertices again in ``T``, ``(..., rows, heads or 1)`` each."""
-    weight: Tensor | None = H.weight.to(dtype) if given_weight is None else given_weight
+    own = H.weight.to(dtype) if given_weight is None else given_weight
     if normalization == "none":
-        return None, weight.unsqueeze(-1), None  # W
+        return None, own.unsqueeze(-1), None  # W
+    weight: Tensor | None = own
     if incidence is None:
         degree = vertex_degree(H, weight=given_weight).to(dtype).unsqueeze(-1)  # D  (..., N, 1)
-        size = hyperedge_degree(H).to(weight.dtype).unsqueeze(-1)  # B  (M, 1)
+        size = hyperedge_degree(H).to(own.dtype).unsqueeze(-1)  # B  (M, 1)
     else:
-        if given_weight is None:
-            weight = H.derived(("relative weight", dtype), lambda: _relative(H.weight.to(dtype)))
-        else:
-            weight = _relative(given_weight)
+        is_own = given_weight is None
+        weight = H.derived(("relative weight", dtype), lambda: _relative(own)) if is_own else _relative(own)
         degree, size = degrees(incidence, weight, H.hyperedges)  # D, B  (..., N or M, heads)
     middle = inverse(size) if weight is None else weight.unsqueeze(-1) * inverse(size)  # W B^-1
     if normalization == "row":

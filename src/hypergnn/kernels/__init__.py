@@ -24,6 +24,7 @@ from hypergnn.kernels.choice import compiled, is_compiled
 
 __all__ = [
     "Dropout",
+    "activated_transition",
     "attend",
     "cross_entropy",
     "degrees",
@@ -125,6 +126,17 @@ def fixed_transition(
     return out if x.dim() == 3 else out.reshape(x.shape)
 
 
+def activated_transition(
+    x: Tensor, by: Segments, left: Tensor | None, middle: Tensor | None, right: Tensor | None, bias: Tensor | None
+) -> Tensor:
+    """ELU of :func:`fixed_transition` plus a bias, ``(trials or none, F)``; in one step where nothing is learned."""
+    if x.dim() > 3 or _any_learned(x, bias):
+        return elu_dropout(fixed_transition(x, by, left, middle, right), bias)
+    _check_sizes(x, 2, by, None)
+    activated: Tensor = _steps(x).activated_transition(x, _of_each(bias, x), left, middle, right, *by)
+    return activated
+
+
 def degrees(values: Tensor, weight: Tensor | None, by: Segments) -> tuple[Tensor, Tensor]:
     """Sums of ``values`` ``(..., incidences, heads)`` over both sides of the incidences.
 
@@ -221,10 +233,15 @@ def elu_dropout(
         rows: Which rows of ``x`` are wanted, ascending, ``(rows,)``; all if omitted.
     """
     rate, keys, places = (0.0, None, None) if dropout is None else dropout
-    if bias is not None and x.dim() > 2 and bias.shape[:-1] != x.shape[:1]:
-        bias = bias.expand(x.shape[0], -1)
-    activated: Tensor = _steps(x).elu_dropout(x, bias, rate, keys, places, rows)
+    activated: Tensor = _steps(x).elu_dropout(x, _of_each(bias, x), rate, keys, places, rows)
     return activated
+
+
+def _of_each(bias: Tensor | None, x: Tensor) -> Tensor | None:
+    """The bias of each trial of ``x``, which they may share."""
+    if bias is None or x.dim() == 2 or bias.shape[:-1] == x.shape[:1]:
+        return bias
+    return bias.expand(x.shape[0], -1)
 
 
 def _check_sizes(x: Tensor, n_own: int, by: Segments, values: Tensor | None) -> None:

@@ -96,6 +96,15 @@ def dropout(
                 made[k] = value if random_bits(numbers[k], first, second) >= threshold else zero
 
 
+@inlined
+def elu_rows(rows: Array, plus: Array) -> None:
+    """ELU, in place, of a flat array plus another."""
+    zero = rows.dtype.type(0)
+    for k in range(rows.size):
+        value = rows[k] + plus[k]
+        rows[k] = max(value, zero) + _expm1(min(value, zero))
+
+
 @compiled
 def elu_dropout(
     x: Array,
@@ -248,7 +257,7 @@ def totals(values: Array, offsets: Array, position: Array, out: Array, start: in
 
 @compiled
 def head_scores(x: Array, vectors: Array, features: int, out: Array, start: int, stop: int) -> None:
-    """``out[k, trial, n, h] = x[n, h]·vectors[k, h]``; ``x`` ``(trials, n, width)``, ``vectors`` ``(trials, k, width)``."""
+    """``out[k, trial, n, h] = x[n, h]·vectors[k, h]``, from ``(trials, n, width)`` and ``(trials, k, width)``."""
     width = x.shape[2]
     heads, number = width // features, x.dtype.type(0)
     found = np.empty(heads, x.dtype)

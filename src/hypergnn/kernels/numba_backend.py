@@ -84,23 +84,30 @@ def transition(
     left: Tensor | None,
     middle: Tensor | None,
     right: Tensor | None,
+    *,
+    activates: bool = False,
+    bias: Tensor | None = None,
 ) -> Tensor:
-    """``left H middle Hᵀ right x``; the last one only without values."""
-    if x.dim() == 3:
-        n_heads, rows = 1, _array(x)
-    else:
+    """``left H middle Hᵀ right x``, the last one only without values; or ELU of that, plus a bias if there is one."""
+    if x.dim() == 4:
         n_heads, rows = x.shape[2], _array(x).reshape(*x.shape[:2], x.shape[2] * x.shape[3])
+    else:
+        n_heads, rows = 1, _array(x) if x.dim() == 3 else _array(x)[None]
     batch, _, width = rows.shape
     n_groups, n_back = there[0].shape[0] - 1, back[0].shape[0] - 1
+    shape = (*x.shape[:-2], n_back, width) if x.dim() < 4 else (batch, n_back, *x.shape[2:])
 
     def in_two() -> Tensor:
-        wide = x.unsqueeze(2) if x.dim() == 3 else x
-        out = gather(gather(wide, there, values, inner=right, outer=middle), back, values, outer=left)
-        return out.squeeze(2) if x.dim() == 3 else out
+        wide = x.reshape(batch, rows.shape[1], n_heads, width // n_heads)
+        out = gather(gather(wide, there, values, inner=right, outer=middle), back, values, outer=left).view(shape)
+        return elu_dropout(out, bias, 0.0, None, None, None) if activates else out
 
     if _threads(there[1].shape[0] * batch * width) > 1:
         return in_two()
-    between, out = _new(x, batch, n_groups, width), _new(x, batch, n_back, width)
+    added = _bias(bias, rows)
+    if activates and bias is None:
+        added = np.zeros((batch, width), rows.dtype)
+    between, out = _new(x, batch, n_groups, width), _new(x, *shape)
     giants = sums.two_gathers(
         rows,
         *_entries(there, values, right, n_heads, rows.dtype),
@@ -112,12 +119,11 @@ def transition(
         _ids(back[0]),
         _ids(back[1]),
         *_outer(left, rows.dtype),
-        _array(out),
+        _array(out).reshape(batch, n_back, width),
         n_heads,
+        added,
     )
-    if giants:
-        return in_two()
-    return out if x.dim() == 3 else out.view(batch, n_back, n_heads, width // n_heads)
+    return in_two() if giants else out
 
 
 def _entries(

@@ -15,6 +15,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
+from hypergnn.kernels.elementwise import STRETCH, elu_rows
 from hypergnn.kernels.lanes import (
     AHEAD,
     FAR,
@@ -301,10 +302,10 @@ def _draw(
     ends[0] = 0
     for one_of in range(base, group):
         end = np.uint64(offsets[one_of + 1] - begin)
-        eight, rest = end >> np.uint64(3), end & np.uint64(7)
-        ends[one_of - base + 1] = before[eight]
+        whole, rest = end >> np.uint64(3), end & np.uint64(7)
+        ends[one_of - base + 1] = before[whole]
         if rest:
-            some = eights[eight] << (np.uint64(64) - np.uint64(8) * rest)
+            some = eights[whole] << (np.uint64(64) - np.uint64(8) * rest)
             ends[one_of - base + 1] += (some * _TOTAL) >> np.uint64(56)
     return group
 
@@ -416,9 +417,16 @@ def two_gathers(
     step: int,
     out: Array,
     heads: int,
+    bias: Array,
 ) -> int:
-    """:func:`gather` there and back in one call."""
+    """:func:`gather` there and back in one call, and ELU of that plus a bias ``(trials, width)`` unless it is empty."""
     giants: int = gather(x, values, places, offsets, members, middle, middle_step, sums, heads, 0, sums.shape[1])
     back = (back_values, back_places, back_offsets, back_members)
     giants += gather(sums, *back, outer, step, out, heads, 0, out.shape[1])
+    n_rows = max(1, STRETCH // max(out.shape[2], 1))
+    added = np.empty((n_rows if bias.size else 0, out.shape[2]), out.dtype)
+    for trial in range(bias.shape[0]):
+        added[:] = bias[trial]
+        for low in range(0, out.shape[1], n_rows):
+            elu_rows(out[trial, low : low + n_rows].reshape(-1), added.reshape(-1))
     return giants

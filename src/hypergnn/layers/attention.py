@@ -13,7 +13,7 @@ from hypergnn.functional.pairwise import check_graph
 from hypergnn.functional.projection import Features, project
 from hypergnn.graph import Graph
 from hypergnn.hypergraph import Hypergraph
-from hypergnn.layers.base import Aggregate, Layer, glorot
+from hypergnn.layers.base import Aggregate, Finish, Layer, glorot
 from hypergnn.randomness import dropout
 
 
@@ -142,7 +142,7 @@ class HypergraphAttention(AttentionLayer):
         x_hyperedge: Tensor | None = None,
         return_attention: bool = False,
         *,
-        add_bias: bool = True,
+        finish: Finish = "bias",
     ) -> Tensor | tuple[Tensor, Tensor]:
         """Convolve ``x`` over ``H`` with a learned incidence; optionally return that incidence too."""
         check_hypergraph(H)
@@ -164,11 +164,11 @@ class HypergraphAttention(AttentionLayer):
             normalization=self.normalization,
             dropped=self._drop(incidence, H.incidence_places),
         )
-        out = self._finish(out.flatten(-2), x, add_bias)
+        out = self._finish(out.flatten(-2), x, finish)
         return (out, incidence) if return_attention else out
 
     def read(
-        self, x: Features, H: Hypergraph, x_new: Features, readers: Hypergraph, *, add_bias: bool = True
+        self, x: Features, H: Hypergraph, x_new: Features, readers: Hypergraph, *, finish: Finish = "bias"
     ) -> Tensor:
         """What new rows get that read the hyperedges of ``H``: see :func:`~hypergnn.functional.hypergraph_read`."""
         if self.softmax_over != "hyperedges" or self.hyperedge_projection is not None:
@@ -188,7 +188,7 @@ class HypergraphAttention(AttentionLayer):
         out = functional.hypergraph_read(
             projected, H, readers, normalization=self.normalization, incidence=incidence, reading=reading
         )
-        return self._finish(out.flatten(-2), x_new, add_bias)
+        return self._finish(out.flatten(-2), x_new, finish)
 
     def _project_hyperedges(self, projected: Tensor, x_hyperedge: Tensor | None, H: Hypergraph) -> Tensor | None:
         """Given hyperedge features in the space of the projected vertices, ``(..., M, heads, F')``."""
@@ -259,7 +259,7 @@ class GraphAttention(AttentionLayer):
         self._reset_score_vectors(self.a_target, self.a_source, generator=generator)
 
     def forward(
-        self, x: Features, graph: Graph, return_attention: bool = False, *, add_bias: bool = True
+        self, x: Features, graph: Graph, return_attention: bool = False, *, finish: Finish = "bias"
     ) -> Tensor | tuple[Tensor, Tensor]:
         """Attend over the links of ``graph``; optionally return the attention, ``(..., n_directed_links, heads)``."""
         check_graph(graph)
@@ -270,7 +270,7 @@ class GraphAttention(AttentionLayer):
         )
         dropped = self._drop(projected, graph.vertex_places)
         out = functional.graph_attention(dropped, graph, self._drop(attention, graph.incidence_places))
-        out = self._finish(out.flatten(-2), x, add_bias)
+        out = self._finish(out.flatten(-2), x, finish)
         return (out, attention) if return_attention else out
 
 
@@ -324,7 +324,7 @@ class MeanAttention(AttentionLayer):
         self._reset_score_vectors(*vectors, generator=generator)
 
     def forward(
-        self, x: Features, graph: Graph, H: Hypergraph, return_attention: bool = False, *, add_bias: bool = True
+        self, x: Features, graph: Graph, H: Hypergraph, return_attention: bool = False, *, finish: Finish = "bias"
     ) -> Tensor | tuple[Tensor, Tensor, Tensor]:
         """Attend over ``graph`` and ``H`` at once; optionally return both attentions, the graph's first."""
         check_graph(graph)
@@ -344,7 +344,7 @@ class MeanAttention(AttentionLayer):
             normalization=self.normalization,
             dropped=self._drop(incidence, H.incidence_places),
         )
-        out = self._finish(out.flatten(-2), x, add_bias)
+        out = self._finish(out.flatten(-2), x, finish)
         return (out, attention, incidence) if return_attention else out
 
     def extra_repr(self) -> str:

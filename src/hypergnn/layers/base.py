@@ -9,8 +9,11 @@ from torch import Tensor, nn
 
 from hypergnn.checks import check_choice, check_features, check_size
 from hypergnn.functional.projection import Features, project, to_dense
+from hypergnn.kernels import elu_dropout
 
 Aggregate = Literal["concat", "mean"]
+Finish = Literal["bias", "bare", "elu"]
+"""What a layer ends with: its bias; nothing, where that comes later; or its bias and ELU."""
 
 
 class Layer(nn.Module):
@@ -68,20 +71,17 @@ class Layer(nn.Module):
     def _by_head(self, out: Tensor) -> Tensor:
         return out.reshape(*out.shape[:-1], self.heads, self.out_features)  # (..., N, heads, F')
 
-    def _finish(self, out: Tensor, x: Features, add_bias: bool) -> Tensor:
-        """Aggregate the heads of ``out``, ``(..., N, heads, F')``, and add bias and skip connection.
-
-        A network may leave the bias out, to add it together with its activation.
-        """
+    def _finish(self, out: Tensor, x: Features, finish: Finish) -> Tensor:
+        """Aggregate the heads of ``out``, ``(..., N, heads, F')``, and add skip connection and bias."""
         if self.aggregate == "mean":
             out = self._by_head(out).mean(-2)  # (..., N, width)
-        if self.bias is not None and add_bias:
+        if self.bias is not None and finish == "bias":
             out = out + self.bias.unsqueeze(-2)
         if self.skip_projection is not None:
             out = out + project(x, self.skip_projection)
         elif self.skip:
             out = out + to_dense(x)
-        return out
+        return elu_dropout(out, self.bias) if finish == "elu" else out
 
 
 def glorot(parameter: Tensor, fan_in: int, fan_out: int, generator: torch.Generator | None) -> None:

@@ -7,12 +7,12 @@ from torch import Tensor, nn
 
 from hypergnn import functional
 from hypergnn.checks import check_choice
-from hypergnn.functional.convolution import NORMALIZATIONS, Normalization, check_hypergraph
+from hypergnn.functional.convolution import NORMALIZATIONS, Normalization, activated_conv, check_hypergraph
 from hypergnn.functional.pairwise import check_graph
 from hypergnn.functional.projection import Features, project
 from hypergnn.graph import Graph
 from hypergnn.hypergraph import Hypergraph
-from hypergnn.layers.base import Aggregate, Layer
+from hypergnn.layers.base import Aggregate, Finish, Layer
 from hypergnn.shared_graph import SharedGraph
 
 
@@ -80,21 +80,26 @@ class HypergraphConv(Layer):
         """``T X``."""
         return functional.hypergraph_conv(x, H, normalization=self.normalization, weight=self.hyperedge_weight(x, H))
 
-    def forward(self, x: Features, H: Hypergraph, *, add_bias: bool = True, propagated: Tensor | None = None) -> Tensor:
+    def forward(
+        self, x: Features, H: Hypergraph, *, finish: Finish = "bias", propagated: Tensor | None = None
+    ) -> Tensor:
         """Convolve ``x`` over ``H``; only project where ``propagated``, which is ``T X``, is known."""
         check_hypergraph(H)
         self._check(x, H.n_vertices, H.device)
+        is_plain = self.weight_score is None and self.aggregate == "concat" and not self.skip
         if propagated is not None:
             out = project(propagated, self.projection)
+        elif finish == "elu" and is_plain:
+            return activated_conv(x, H, self.normalization, self.projection, self.bias)
         else:
             weight = self.hyperedge_weight(x, H)
             out = functional.hypergraph_conv(
                 x, H, normalization=self.normalization, projection=self.projection, weight=weight
             )
-        return self._finish(out, x, add_bias)
+        return self._finish(out, x, finish)
 
     def read(
-        self, x: Features, H: Hypergraph, x_new: Features, readers: Hypergraph, *, add_bias: bool = True
+        self, x: Features, H: Hypergraph, x_new: Features, readers: Hypergraph, *, finish: Finish = "bias"
     ) -> Tensor:
         """What new rows get that read the hyperedges of ``H``: see :func:`~hypergnn.functional.hypergraph_read`."""
         self._check(x, H.n_vertices, H.device)
@@ -102,7 +107,7 @@ class HypergraphConv(Layer):
         projected = project(x, self.projection)  # X P  (..., N, heads * F')
         weight = self.hyperedge_weight(x, H)
         out = functional.hypergraph_read(projected, H, readers, normalization=self.normalization, weight=weight)
-        return self._finish(out, x_new, add_bias)
+        return self._finish(out, x_new, finish)
 
     def extra_repr(self) -> str:
         """Sizes and options, as ``print(layer)`` shows them."""
@@ -143,7 +148,7 @@ class GraphConv(Layer):
         return functional.graph_conv(x, graph, normalization=self.normalization)
 
     def forward(
-        self, x: Features, graph: Graph | SharedGraph, *, add_bias: bool = True, propagated: Tensor | None = None
+        self, x: Features, graph: Graph | SharedGraph, *, finish: Finish = "bias", propagated: Tensor | None = None
     ) -> Tensor:
         """Convolve ``x`` over ``graph``; only project where ``propagated``, which is ``T X``, is known."""
         check_graph(graph, may_be_shared=True)
@@ -152,7 +157,7 @@ class GraphConv(Layer):
             out = project(propagated, self.projection)
         else:
             out = functional.graph_conv(x, graph, normalization=self.normalization, projection=self.projection)
-        return self._finish(out, x, add_bias)
+        return self._finish(out, x, finish)
 
     def extra_repr(self) -> str:
         """Sizes and options, as ``print(layer)`` shows them."""
@@ -197,7 +202,7 @@ class MeanConv(Layer):
         graph: Graph | SharedGraph,
         H: Hypergraph,
         *,
-        add_bias: bool = True,
+        finish: Finish = "bias",
         propagated: Tensor | None = None,
     ) -> Tensor:
         """Convolve ``x`` over ``graph`` and ``H`` at once; only project where ``propagated``, ``T X``, is known."""
@@ -207,7 +212,7 @@ class MeanConv(Layer):
             out = project(propagated, self.projection)
         else:
             out = functional.mean_conv(x, graph, H, normalization=self.normalization, projection=self.projection)
-        return self._finish(out, x, add_bias)
+        return self._finish(out, x, finish)
 
     def extra_repr(self) -> str:
         """Sizes and options, as ``print(layer)`` shows them."""
@@ -238,6 +243,6 @@ class Dense(Layer):
         super().__init__(in_features, out_features, heads=heads, aggregate=aggregate, bias=bias, skip=skip)
         self.reset_parameters()
 
-    def forward(self, x: Features, *, add_bias: bool = True) -> Tensor:
+    def forward(self, x: Features, *, finish: Finish = "bias") -> Tensor:
         """Project ``x``."""
-        return self._finish(project(x, self.projection), x, add_bias)
+        return self._finish(project(x, self.projection), x, finish)
