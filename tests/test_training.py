@@ -21,6 +21,7 @@ from hypergnn.models import KINDS, Config, Network, paper_config
 from hypergnn.training import fit, ledger, workers
 from hypergnn.training.adam import Adam
 from hypergnn.training.engine import Task, train
+from hypergnn.training.order import near_together
 
 SMALL = Config(hidden=4, heads=2, patience=6, max_epochs=16)
 
@@ -73,6 +74,34 @@ def test_what_is_known_beforehand_changes_no_score(data, model, dense):
     part = task.part(task.val, config, propagated)
     near = network(part.x, **task.structures, propagated=part.propagated, fields=part.fields)
     torch.testing.assert_close(near[part.rows], whole[task.val])
+
+
+@pytest.mark.parametrize("model", KINDS)
+@pytest.mark.parametrize("centroids", ["all", "some", "none"])
+def test_in_another_order_the_same_is_learned(data, model, centroids):
+    H, config = data.hypergraph, replace(SMALL, model=model, dropout=0.0, attention_dropout=0.0)
+    if centroids != "all":  # and some vertices and hyperedges have nothing in common with others
+        centroid = np.where(np.arange(60) % 7, H.centroid.numpy(), -1) if centroids == "some" else None
+        kept = H.vertex.numpy() % 9 > 0
+        H = hg.Hypergraph.from_incidence(
+            H.vertex[kept], H.hyperedge[kept], 60, 60, weight=1 + np.arange(60) % 4, centroid=centroid
+        )
+    given = replace(data, hypergraph=H)
+    ordered = near_together(given)
+    assert (ordered.y != given.y).any()
+    curves = [trials(one, config, [0])[0].curves for one in (given, ordered)]
+    for name, curve in curves[0].items():
+        assert curves[1][name] == pytest.approx(curve, rel=1e-4)
+
+
+def test_what_is_joined_comes_to_lie_together(data):
+    numbers = np.random.default_rng(0).permutation(60)
+    ring = [[numbers[k], numbers[(k + 1) % 60]] for k in range(60)]
+    H = near_together(replace(data, hypergraph=hg.Hypergraph.from_hyperedges(ring, n_vertices=60))).hypergraph
+    members = H.to_scipy().tocsc().indices.reshape(60, 2)
+    assert np.ptp(members.astype(int), axis=1).max() <= 4
+    empty = replace(data, hypergraph=hg.Hypergraph.from_hyperedges([], n_vertices=60))
+    assert near_together(empty) is empty
 
 
 def test_every_epoch_is_counted_once(data):
@@ -230,11 +259,12 @@ def test_a_trial_that_diverges_is_recorded_with_its_best_epoch(data, tmp_path):
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_an_error_in_training_reaches_the_caller(data, jobs):
+def test_an_error_in_training_reaches_the_caller(data, jobs, monkeypatch):
     broken = replace(data, y=np.full(60, 2))
     object.__setattr__(broken, "class_names", ("a",))
+    monkeypatch.setattr(sys.modules["hypergnn.training.fit"], "near_together", lambda _: broken)
     with pytest.raises((RuntimeError, IndexError)):
-        fit(broken, SMALL, trials=2, batch=1, jobs=jobs)
+        fit(data, SMALL, trials=2, batch=1, jobs=jobs)
 
 
 class _UnreadableError(Exception):

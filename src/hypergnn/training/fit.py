@@ -16,6 +16,7 @@ from hypergnn.progress import shown
 from hypergnn.training.description import describe
 from hypergnn.training.engine import Task, Trial
 from hypergnn.training.ledger import Ledger
+from hypergnn.training.order import near_together
 from hypergnn.training.session import Outcome, Progress, Session
 from hypergnn.training.workers import train_all
 
@@ -70,7 +71,7 @@ def fit(
         raise ValueError("out must be given with curves: they are kept in the run folder.")
     _check_structures(data, config)
     _check_split(data)
-    task = Task.of(data, config, device)
+    task = Task.of(near_together(data), config, device)
     with ExitStack() as stack:
         ledger = None
         if out is not None:
