@@ -221,21 +221,25 @@ def test_a_process_that_takes_too_long_is_given_up():
     assert isolated.run("ours", 10_000, threads=1, seconds=0.01)["outcome"].startswith("not finished after")
 
 
-def test_cases_share_no_process():
-    assert command._in_own_process(os.getpid) != os.getpid()
-
-
 def test_an_interrupt_leaves_what_was_measured(monkeypatch, tmp_path, capsys):
     def interrupted(*_):
         raise KeyboardInterrupt
 
     monkeypatch.setitem(command.CASES, "forward-conv", lambda *_: {"seconds": 0.123456})
     monkeypatch.setitem(command.CASES, "growth", interrupted)
-    monkeypatch.setattr(command, "_in_own_process", lambda function, *given: function(*given))
+    alone = command._in_own_process
+    processes = []
+
+    def here(function, name, *given):  # what is patched is not there elsewhere
+        processes.append(alone(os.getpid))
+        return function(name, *given)
+
+    monkeypatch.setattr(command, "_in_own_process", here)
     out = tmp_path / "results.json"
     assert command.main(["--quick", "--cases", "forward-conv", "growth", "--out", str(out)]) == 130
     assert json.loads(out.read_text())["cases"] == {"forward-conv": {"seconds": 0.1235}}
     assert "holds what was measured: forward-conv" in capsys.readouterr().err
+    assert len({os.getpid(), *processes}) == 3
 
 
 def test_help_fits_a_screen(capsys):

@@ -3,6 +3,7 @@
 import pytest
 import torch
 from structures import adjacency, attended, centroids, dense, hypergraph, random
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.autograd import gradcheck
 
 from hypergnn import Graph, Hypergraph, functional, reference
@@ -464,3 +465,28 @@ def test_a_structure_first_met_without_gradients_can_be_learned_on():
         functional.hypergraph_conv(x, H)
     functional.hypergraph_conv(x, H).sum().backward()
     assert x.grad is not None
+
+
+@pytest.mark.parametrize("hyperedges", [[[0, 1, 2], [2, 3]], []])
+def test_a_structure_first_attended_without_gradients_can_be_learned_on(hyperedges):
+    H = Hypergraph.from_hyperedges(hyperedges, n_vertices=4)
+    x, incidence = torch.rand(4, 2, 3, requires_grad=True), torch.rand(H.n_incidences, 2, requires_grad=True)
+    with torch.inference_mode():
+        functional.hypergraph_attention(x, H, incidence)
+    functional.hypergraph_attention(x, H, incidence).sum().backward()
+    assert x.grad is not None
+
+
+def test_weights_of_trials_count_as_such_even_if_all_are_alike():
+    H = Hypergraph.from_hyperedges([[0, 1, 2], [2, 3]], n_vertices=4)
+    x, incidence, weight = torch.rand(4, 2, 3), torch.rand(H.n_incidences, 2), torch.rand(6, 2)
+    for given in (weight, torch.ones(6, 2)):
+        assert functional.hypergraph_attention(x, H, incidence, weight=given).shape == (6, 4, 2, 3)
+    mapped = torch.vmap(lambda one: functional.hypergraph_attention(x, H, incidence, weight=one))(weight)
+    torch.testing.assert_close(mapped, functional.hypergraph_attention(x, H, incidence, weight=weight))
+
+
+def test_attention_to_tensors_without_entries_has_its_shape():
+    with FakeTensorMode():
+        H = Hypergraph.from_hyperedges([[0, 1, 2], [2, 3]], n_vertices=4)
+        assert functional.hypergraph_attention(torch.rand(4, 2, 3), H, torch.rand(5, 2)).shape == (4, 2, 3)

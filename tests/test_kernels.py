@@ -462,9 +462,7 @@ def test_any_number_of_threads_gives_the_same_bits(skewed, monkeypatch):
         left_out = kernels.seeded_dropout(given[1], Dropout(0.5, KEYS))
         (scores,) = head_scores(given[0], torch.rand(2, 3, 9, generator=torch.Generator().manual_seed(1)))
         narrow = matmul(given[0][..., 0, :].contiguous(), torch.ones(2, 9, 4))
-        factors = (left[None, :, :1], middle[None], None)
-        rows = activated_transition(x[..., 0], skewed.hyperedges, *factors, torch.ones(3))
-        made = [out, attention, plain, dropped, active, chosen, left_out, scores, narrow, rows]
+        made = [out, attention, plain, dropped, active, chosen, left_out, scores, narrow]
         return [*made, *torch.autograd.grad(sum(one.square().sum() for one in made), given)]
 
     before = torch.get_num_threads()
@@ -554,6 +552,30 @@ def test_a_transition_and_its_activation_in_one_step_are_those_in_two(H, trials,
     assert learned.requires_grad
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("width", [1, 7, 64])
+def test_many_rows_are_activated_with_the_bits_of_two_steps(dtype, width, monkeypatch):
+    rng = torch.Generator().manual_seed(0)
+    members = [torch.randint(0, 3000, (4,), generator=rng).unique().tolist() for _ in range(2000)]
+    H = Hypergraph.from_hyperedges(members, n_vertices=3000)
+    x, bias = torch.randn(3, 3000, width, generator=rng, dtype=dtype), torch.randn(3, width, dtype=dtype)
+    given = (H.hyperedges, torch.rand(1, 3000, 1, dtype=dtype), None, None)
+    in_one, in_two = activated_transition(x, *given, bias), elu_dropout(fixed_transition(x, *given), bias)
+    assert torch.equal(in_one, in_two)
+    monkeypatch.setattr(numba_backend, "_threads", lambda _: 2)
+    assert torch.equal(activated_transition(x, *given, bias), in_two)
+
+
+def test_rows_without_an_axis_of_trials_get_that_of_their_bias(H):
+    x, bias = random(H.n_vertices, 4), random(3, 4)
+    factors = (H.hyperedges, None, None, None)
+    wanted = torch.nn.functional.elu(fixed_transition(x, *factors) + bias.unsqueeze(1))
+    torch.testing.assert_close(activated_transition(x, *factors, bias), wanted)
+    torch.testing.assert_close(elu_dropout(fixed_transition(x, *factors), bias), wanted)
+    with pytest.raises(ValueError, match="bias must have 4 entries"):
+        elu_dropout(x, random(5))
+
+
 def test_a_transition_with_a_giant_is_activated_once(skewed):
     x, bias = torch.rand(skewed.n_vertices, 3) - 2, torch.rand(3)
     found = activated_transition(x, skewed.hyperedges, None, None, None, bias)
@@ -585,8 +607,6 @@ def test_torch_accepts_the_fused_operators():
     opcheck(fused.elu_dropout.traced, (x, None, 0.0, None, None, None))
     opcheck(fused.degrees.traced, (values, random(1, H.n_hyperedges), *by))
     opcheck(fused.degrees.traced, (values, None, *by))
-    opcheck(fused.activated_transition.traced, (x.detach()[:, :, 0], random(2, 3), None, None, None, *by))
-    opcheck(fused.activated_transition.traced, (x.detach()[0, :, 0], None, None, None, None, *by))
     opcheck(fused.inverse.traced, (values, True, 0.1))
     shared = values.detach()[0, :, 0].clone().requires_grad_()
     opcheck(fused.dropped_sum.traced, (x[:, :, 0].detach().clone().requires_grad_(), shared, KEYS, 0.4, *by))

@@ -357,3 +357,47 @@ def test_printing_a_layer_shows_its_options():
 def test_bad_input_is_refused(call, error, match):
     with pytest.raises(error, match=match):
         call()
+
+
+@pytest.mark.parametrize("kind", LAYERS)
+@pytest.mark.parametrize("options", [{}, {"skip": True}, {"aggregate": "mean"}, {"bias": False}])
+@pytest.mark.parametrize("learns", [True, False])
+def test_a_layer_may_end_with_its_activation(kind, options, learns):
+    layer = kind(6, 3, heads=2, **options).double().requires_grad_(learns)
+    if layer.bias is not None:
+        torch.nn.init.normal_(layer.bias)
+    x = random(5, 6)
+    whole = torch.nn.functional.elu(layer(x, *LAYERS[kind]))
+    torch.testing.assert_close(layer(x, *LAYERS[kind], finish="elu"), whole)
+    bare = layer(x, *LAYERS[kind], finish="bare")
+    torch.testing.assert_close(torch.nn.functional.elu(bare if layer.bias is None else bare + layer.bias), whole)
+    with pytest.raises(ValueError, match="finish must be"):
+        layer(x, *LAYERS[kind], finish="ELU")
+
+
+@pytest.mark.parametrize("learn_weight", [True, False])
+def test_a_convolution_may_end_with_its_activation_whatever_it_learns_and_knows(learn_weight):
+    layer = HypergraphConv(6, 3, learn_weight=learn_weight).double()
+    if layer.weight_score is not None:
+        torch.nn.init.normal_(layer.weight_score)
+    x, propagated = random(5, 6), layer.propagate(random(5, 6), H)
+    with torch.no_grad():
+        for known in ({}, {"propagated": propagated}):
+            wanted = torch.nn.functional.elu(layer(x, H, **known))
+            torch.testing.assert_close(layer(x, H, finish="elu", **known), wanted)
+        wanted = torch.nn.functional.elu(layer.read(x, H, x, H))
+        torch.testing.assert_close(layer.read(x, H, x, H, finish="elu"), wanted)
+
+
+def test_an_activated_layer_may_be_mapped_over_trials_and_learned_through():
+    layer, x = HypergraphConv(6, 3, bias=False).double().requires_grad_(False), random(4, 5, 6).requires_grad_()
+    mapped = torch.vmap(lambda one: layer(one, H, finish="elu"))(x)
+    torch.testing.assert_close(mapped, layer(x, H, finish="elu"))
+    (grad,) = torch.autograd.grad(mapped.square().sum(), x)
+    torch.testing.assert_close(grad, torch.autograd.grad(layer(x, H, finish="elu").square().sum(), x)[0])
+
+
+def test_trials_may_differ_by_their_biases_alone():
+    layer, x, bias = HypergraphConv(6, 3).double().requires_grad_(False), random(5, 6), random(4, 3)
+    found = functional_call(layer, {"bias": bias}, (x, H), {"finish": "elu"})
+    torch.testing.assert_close(found, torch.nn.functional.elu(functional_call(layer, {"bias": bias}, (x, H))))

@@ -113,6 +113,8 @@ def paper_config(dataset: str, model: str = "hyper-conv") -> Config:
 class Network(nn.Module):
     """A network of layers of one kind: all but the last with several heads, the last with a score per class.
 
+    Hooks on its layers see ELU of what these compute, but where dropout follows in the same step: there, the bare sums.
+
     Args:
         config: What it is made of.
         n_features: Features of each vertex.

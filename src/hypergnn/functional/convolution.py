@@ -51,7 +51,7 @@ def hyperedge_degree(H: Hypergraph, *, incidence: Tensor | None = None) -> Tenso
     _check_entries(H, incidence, None)
     if incidence is None:
         return H.hyperedge_degree()
-    return degrees(incidence, H.weight.to(incidence.dtype), H.hyperedges)[1]
+    return degrees(incidence, None, H.hyperedges)[1]
 
 
 def hypergraph_conv(
@@ -145,8 +145,10 @@ def scalings(
         degree = vertex_degree(H, weight=given_weight).to(dtype).unsqueeze(-1)  # D  (..., N, 1)
         size = hyperedge_degree(H).to(own.dtype).unsqueeze(-1)  # B  (M, 1)
     else:
-        is_own = given_weight is None
-        weight = H.derived(("relative weight", dtype), lambda: _relative(own)) if is_own else _relative(own)
+        if given_weight is None:
+            weight = H.derived(("relative weight", dtype), lambda: _relative_weight(H, dtype))
+        else:
+            weight = _relative(given_weight)
         degree, size = degrees(incidence, weight, H.hyperedges)  # D, B  (..., N or M, heads)
     middle = inverse(size) if weight is None else weight.unsqueeze(-1) * inverse(size)  # W B^-1
     if normalization == "row":
@@ -155,16 +157,16 @@ def scalings(
     return root, middle, root
 
 
-def _relative(weight: Tensor) -> Tensor | None:
-    """Weights over the largest of them; ``None`` where all are seen to be alike.
+def _relative(weight: Tensor) -> Tensor:
+    """Weights over the largest of them: no factor of ``W`` changes ``T``, and this one keeps ``D`` from vanishing."""
+    return weight / weight.detach().amax(-1, keepdim=True) if weight.shape[-1] > 0 else weight
 
-    No factor of ``W`` changes ``T``, and this one keeps ``D`` from vanishing.
-    """
-    if weight.shape[-1] == 0:
-        return weight
-    relative = weight / weight.detach().amax(-1, keepdim=True)
-    is_known = not weight.requires_grad and not torch.compiler.is_compiling()
-    return None if is_known and bool((relative == 1).all()) else relative
+
+def _relative_weight(H: Hypergraph, dtype: torch.dtype) -> Tensor | None:
+    """The same of a hypergraph's own weights; ``None`` where they are seen to be all alike."""
+    weight = _relative(H.weight.to(dtype))
+    is_seen = type(weight) is Tensor and not torch.compiler.is_compiling()
+    return None if is_seen and bool((weight == 1).all()) else weight
 
 
 def check_hypergraph(H: object) -> None:

@@ -21,6 +21,7 @@ from torch import Tensor
 from hypergnn.incidence import Segments
 from hypergnn.kernels import composed, operators
 from hypergnn.kernels.choice import compiled, is_compiled
+from hypergnn.kernels.operator import is_plain
 
 __all__ = [
     "Dropout",
@@ -130,10 +131,13 @@ def activated_transition(
     x: Tensor, by: Segments, left: Tensor | None, middle: Tensor | None, right: Tensor | None, bias: Tensor | None
 ) -> Tensor:
     """ELU of :func:`fixed_transition` plus a bias, ``(trials or none, F)``; in one step where nothing is learned."""
-    if x.dim() > 3 or _any_learned(x, bias):
+    is_more = x.dim() > 3 or _any_learned(x, bias) or not is_plain(x)
+    if is_more or not is_compiled(x.device.type, x.dtype):
         return elu_dropout(fixed_transition(x, by, left, middle, right), bias)
     _check_sizes(x, 2, by, None)
-    activated: Tensor = _steps(x).activated_transition(x, _of_each(bias, x), left, middle, right, *by)
+    x, bias = _of_trials(x, bias)
+    factors = (None, left, middle, right)
+    activated: Tensor = compiled.numba_backend.transition(x, by[:3], by[3:], *factors, activates=True, bias=bias)
     return activated
 
 
@@ -233,15 +237,20 @@ def elu_dropout(
         rows: Which rows of ``x`` are wanted, ascending, ``(rows,)``; all if omitted.
     """
     rate, keys, places = (0.0, None, None) if dropout is None else dropout
-    activated: Tensor = _steps(x).elu_dropout(x, _of_each(bias, x), rate, keys, places, rows)
+    x, bias = _of_trials(x, bias)
+    activated: Tensor = _steps(x).elu_dropout(x, bias, rate, keys, places, rows)
     return activated
 
 
-def _of_each(bias: Tensor | None, x: Tensor) -> Tensor | None:
-    """The bias of each trial of ``x``, which they may share."""
-    if bias is None or x.dim() == 2 or bias.shape[:-1] == x.shape[:1]:
-        return bias
-    return bias.expand(x.shape[0], -1)
+def _of_trials(x: Tensor, bias: Tensor | None) -> tuple[Tensor, Tensor | None]:
+    """Rows and bias with the same trials, or both without, whichever of them has such."""
+    if bias is None:
+        return x, bias
+    if bias.shape[-1] != x.shape[-1]:
+        raise ValueError(f"bias must have {x.shape[-1]} entries, one per feature; got {tuple(bias.shape)}.")
+    if x.dim() == bias.dim() == 2:
+        return x.expand(bias.shape[0], *x.shape), bias
+    return x, bias if x.dim() == 2 or bias.shape[:-1] == x.shape[:1] else bias.expand(x.shape[0], -1)
 
 
 def _check_sizes(x: Tensor, n_own: int, by: Segments, values: Tensor | None) -> None:

@@ -40,14 +40,6 @@ def transition(
     return _scaled(back, left), sums
 
 
-def activated_transition(x: Tensor, bias: Tensor | None, *given: Any) -> Tensor:
-    """ELU of a fixed transition of ``x`` ``(trials, N, F)`` or ``(N, F)`` plus a bias."""
-    left, middle, right, *by = given
-    wide = x if x.dim() == 3 else x.unsqueeze(0)
-    out = transition(wide, left, middle, right, None, False, *by)[0].reshape(x.shape)
-    return elu_dropout(out, bias, 0.0, None, None, None)
-
-
 def degrees(values: Tensor, weight: Tensor | None, *by: Any) -> tuple[Tensor, Tensor]:
     """``Σ_e W_e H_ie`` and ``Σ_i H_ie``, ``(batch, rows, heads)`` each, from values and weights ``(batch or 1, M)``."""
     there = Segments(*by)

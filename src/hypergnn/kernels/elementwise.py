@@ -97,12 +97,12 @@ def dropout(
 
 
 @inlined
-def elu_rows(rows: Array, plus: Array) -> None:
-    """ELU, in place, of a flat array plus another."""
-    zero = rows.dtype.type(0)
-    for k in range(rows.size):
-        value = rows[k] + plus[k]
-        rows[k] = max(value, zero) + _expm1(min(value, zero))
+def elu_of(given: Array, plus: Array, made: Array) -> None:
+    """ELU of a flat array plus another, which may be made in its place."""
+    zero = made.dtype.type(0)
+    for k in range(made.size):
+        value = given[k] + plus[k]
+        made[k] = max(value, zero) + _expm1(min(value, zero))
 
 
 @compiled
@@ -142,9 +142,7 @@ def elu_dropout(
                     value = scale * (max(value, zero) + _expm1(min(value, zero)))
                     made[k] = value if random_bits(numbers[k], first, second) >= threshold else zero
             else:
-                for k in range(made.size):
-                    value = given[k] + plus[k]
-                    made[k] = max(value, zero) + _expm1(min(value, zero))
+                elu_of(given, plus, made)
 
 
 @compiled

@@ -171,28 +171,6 @@ def _fake_transition_gradients(grad: Tensor, *inputs: Tensor | None) -> tuple[Te
     return tuple(grad.new_empty(0 if one is None else one.shape) for one in inputs[:5])
 
 
-def _activated_transition(
-    x: Tensor,
-    bias: Tensor | None,
-    left: Tensor | None,
-    middle: Tensor | None,
-    right: Tensor | None,
-    offsets: Tensor,
-    members: Tensor,
-    position: Tensor | None,
-    back_offsets: Tensor,
-    back_members: Tensor,
-    back_position: Tensor | None,
-) -> Tensor:
-    there, back = (offsets, members, position), (back_offsets, back_members, back_position)
-    return numba_backend.transition(x, there, back, None, left, middle, right, activates=True, bias=bias)
-
-
-def _fake_activated_transition(x: Tensor, *_: Any) -> Tensor:
-    return torch.empty_like(x, memory_format=torch.contiguous_format)
-
-
-activated_transition = Operator("activated_transition", _activated_transition, _fake_activated_transition)
 transition_gradients = Operator("transition_gradients", _transition_gradients, _fake_transition_gradients)
 transition = Operator("transition", _transition, _fake_transition, _save_transition, _backward_transition)
 

@@ -1,9 +1,9 @@
 """Memory for what the kernels make.
 
-What is large is mapped once, in large pages, and lent: when the last array or tensor that looks at it is gone, it waits
-for the next. The system may take back what waits whenever it is short, unless it is little or :func:`kept`, but until
-then no step asks for its memory page by page, each cleared first, as it would of the C library, which gives up all that
-is large as soon as it is freed. What is small comes from the C library.
+What is large is mapped once, in large pages if it fills any, and lent: when the last array or tensor that looks at it
+is gone, it waits for the next. The system may take back what waits whenever it is short, unless it is little or
+:func:`kept`, but until then no step asks for its memory page by page, each cleared first, as it would of the C library,
+which gives up all that is large as soon as it is freed. What is small comes from the C library.
 """
 
 from __future__ import annotations
@@ -25,10 +25,12 @@ LARGE = 1 << 17
 """Bytes from which on memory is lent."""
 KEPT_LARGE = 4 << 20
 """The same while what is freed is :func:`kept`: then the C library, which is quicker, does not give it up either."""
+LARGE_PAGE = 2 << 20
+"""Bytes of a large page."""
 SPARE = 1 << 26
 """Bytes that may wait without being offered to the system, which takes longer than to lend them."""
 ROOM = 1.5
-"""How much there may be, lent and waiting, for each byte of the most that was lent since the last release."""
+"""How much there may be, lent and waiting, for each byte of the most that was lent whenever a block was mapped."""
 
 _LENDS = hasattr(mmap, "MADV_FREE") and hasattr(mmap, "MADV_HUGEPAGE")
 
@@ -123,7 +125,8 @@ def _borrow(size: int) -> mmap.mmap:
             block = _map(size)
         except OSError as error:
             raise MemoryError(f"The system has no {size / 1e9:.1f} GB of memory left.") from error
-    _advise(block, "MADV_HUGEPAGE")
+    if size >= LARGE_PAGE:
+        _advise(block, "MADV_HUGEPAGE")
     return block
 
 

@@ -44,14 +44,14 @@ class Operator:
 
     def __call__(self, *arguments: Any) -> Any:
         """Compute; the first argument is a tensor."""
-        if not _is_plain(arguments[0]):
+        if not is_plain(arguments[0]):
             return self.traced(*arguments)
         if self.apply is None or not torch.is_grad_enabled():
             return self.forward(*arguments)
         return self.apply(*arguments)
 
 
-def _is_plain(x: Tensor) -> bool:
+def is_plain(x: Tensor) -> bool:
     """Whether nothing watches: no tracing, no transformation, no tensor that only pretends to be one."""
     if torch.compiler.is_compiling():
         return False

@@ -15,7 +15,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from hypergnn.kernels.elementwise import STRETCH, elu_rows
+from hypergnn.kernels.elementwise import STRETCH, elu_of
 from hypergnn.kernels.lanes import (
     AHEAD,
     FAR,
@@ -425,8 +425,9 @@ def two_gathers(
     giants += gather(sums, *back, outer, step, out, heads, 0, out.shape[1])
     n_rows = max(1, STRETCH // max(out.shape[2], 1))
     added = np.empty((n_rows if bias.size else 0, out.shape[2]), out.dtype)
-    for trial in range(bias.shape[0]):
+    for trial in range(out.shape[0] if bias.size else 0):
         added[:] = bias[trial]
         for low in range(0, out.shape[1], n_rows):
-            elu_rows(out[trial, low : low + n_rows].reshape(-1), added.reshape(-1))
+            rows = out[trial, low : low + n_rows].reshape(-1)
+            elu_of(rows, added.reshape(-1), rows)
     return giants

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor, nn
@@ -13,7 +13,8 @@ from hypergnn.kernels import elu_dropout
 
 Aggregate = Literal["concat", "mean"]
 Finish = Literal["bias", "bare", "elu"]
-"""What a layer ends with: its bias; nothing, where that comes later; or its bias and ELU."""
+"""What a layer ends with: its bias; nothing, where a network adds it later; or its bias and ELU."""
+FINISHES = get_args(Finish)
 
 
 class Layer(nn.Module):
@@ -72,7 +73,8 @@ class Layer(nn.Module):
         return out.reshape(*out.shape[:-1], self.heads, self.out_features)  # (..., N, heads, F')
 
     def _finish(self, out: Tensor, x: Features, finish: Finish) -> Tensor:
-        """Aggregate the heads of ``out``, ``(..., N, heads, F')``, and add skip connection and bias."""
+        """Aggregate the heads of ``out``, ``(..., N, heads, F')``, add the skip connection, and end as is wanted."""
+        check_choice("finish", finish, FINISHES)
         if self.aggregate == "mean":
             out = self._by_head(out).mean(-2)  # (..., N, width)
         if self.bias is not None and finish == "bias":
