@@ -16,6 +16,12 @@ ROOT = Path(__file__).parent.parent
 
 # name: (file, text, replacement, the test that notices)
 MUTANTS = {
+    "labels left behind in another order": (
+        "training/order.py",
+        "y=data.y[vertices]",
+        "y=data.y",
+        "training::test_in_another_order_the_same_is_learned",
+    ),
     "no weight in the product": (
         "functional/convolution.py",
         "else weight.unsqueeze(-1) * inverse(size)",
@@ -278,8 +284,8 @@ MUTANTS = {
     ),
     "small weights take the degree away": (
         "functional/convolution.py",
-        "relative = weight / weight.detach().amax(-1, keepdim=True)",
-        "relative = weight * 1",
+        "return weight / weight.detach().amax(-1, keepdim=True) if",
+        "return weight if",
         "paper_claims::test_a_common_factor_of_all_weights_changes_nothing",
     ),
     "incidences not dropped": (
@@ -468,9 +474,21 @@ COMPILED_MUTANTS = {
     ),
     "dropout drawn by place, not by incidence": (
         "kernels/sums.py",
-        "kept[k] = random_bits(position[begin + k], first, second) >= threshold",
+        "kept[k] = random_bits(places[k], first, second) >= threshold",
         "kept[k] = random_bits(begin + k, first, second) >= threshold",
         "kernels::test_dropout_within_a_sum",
+    ),
+    "members of a part of eight not counted": (
+        "kernels/sums.py",
+        "ends[one_of - base + 1] += (some * _TOTAL) >> np.uint64(56)",
+        "ends[one_of - base + 1] += 0",
+        "kernels::test_dropout_within_a_sum",
+    ),
+    "transition activated without its bias": (
+        "kernels/sums.py",
+        "added[:] = bias[trial]",
+        "added[:] = 0",
+        "kernels::test_a_transition_and_its_activation_in_one_step_are_those_in_two",
     ),
     "memory lent while it is looked at": (
         "kernels/memory.py",
@@ -536,7 +554,7 @@ COMPILED_MUTANTS = {
 
 
 def test_every_mutant_changes_something():
-    for file, text, replacement, _ in MUTANTS.values():
+    for file, text, replacement, _ in (*MUTANTS.values(), *COMPILED_MUTANTS.values()):
         source = (ROOT / "src" / "hypergnn" / file).read_text()
         assert text in source, f"{text!r} is not in {file}"
         assert source.replace(text, replacement) != source

@@ -145,7 +145,7 @@ def test_choosing_a_vertex_changes_the_explorer(page, reproduction):
         assert card.inner_text() != first
         assert card.locator(".verdicts dd").first.inner_text() == data.class_names[data.y[7]]
         best = card.locator(".shares .percent").nth(int(insight.probability[7].argmax())).inner_text()
-        assert best == f"{100 * insight.probability[7].max():.0f} %"
+        assert float(best.removesuffix(" %")) == pytest.approx(100 * insight.probability[7].max(), abs=0.501)
         for row in card.locator("tr[data-hyperedge]").all():
             shares = row.locator(".heat").all_inner_texts()
             wanted = expected[int(row.get_attribute("data-hyperedge"))]

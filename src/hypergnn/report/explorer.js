@@ -1,7 +1,7 @@
 // The explorer: a map of the vertices, and for a chosen one its classes, its hyperedges and the attention they get.
 
 const explorer = read("networks"); // {datasets, networks}
-const STEPS = 65535; // of places and attention between 0 and 1
+const STEPS = 65535; // of places, probabilities and attention between 0 and 1
 const FEW = 12; // hyperedges listed at first
 const MANY = 60; // members listed at most
 const PARTS = ["in no part of the split", "to train", "to validate", "to test"];
@@ -69,7 +69,7 @@ class Net {
       return shares.indexOf(Math.max(...shares));
     });
   }
-  shares = (v) => Array.from(this.probability.subarray(v * this.nClasses, (v + 1) * this.nClasses), (one) => one / 255);
+  shares = (v) => Array.from(this.probability.subarray(v * this.nClasses, (v + 1) * this.nClasses), (one) => one / STEPS);
   heat = (at) => this.heads.map((_, head) => this.attention[at * this.heads.length + head] / STEPS);
   isWrong = (v) => this.vertices.truth[v] > 0 && this.vertices.truthOf(v) !== this.predicted[v];
 }

@@ -68,7 +68,7 @@ def network(insight: Insight, places: npt.NDArray[np.float32], label: str) -> di
         "seed": insight.model.about.get("seed"),
         "accuracy": round(insight.accuracy, 1),
         "places": pack_shares(places, STEPS),
-        "probability": pack_shares(insight.probability),
+        "probability": pack_shares(insight.probability, STEPS),
         "heads": list(insight.heads),
     }
     if insight.attention is not None:

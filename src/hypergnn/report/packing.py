@@ -28,7 +28,7 @@ def pack(values: npt.ArrayLike) -> dict[str, str]:
 
 
 def pack_shares(values: npt.NDArray[Any], levels: int = 255) -> dict[str, str]:
-    """Numbers from 0 to 1 in steps of ``1 / levels``, which is finer than a page can show.
+    """Numbers from 0 to 1 in steps of ``1 / levels``; the usual ones are those of a picture's grey.
 
     Example:
         >>> pack_shares(np.array([0.0, 0.5, 1.0]))
