@@ -23,6 +23,23 @@ def nothing_idle():
     memory.release()
 
 
+@pytest.fixture
+def asked(monkeypatch):
+    """The sizes of the blocks that the system is asked for; it is offered none, as all are wanted again at once."""
+    sizes = []
+
+    class Counted(mmap.mmap):
+        def __new__(cls, number, size, **options):
+            sizes.append(size)
+            return super().__new__(cls, number, size, **options)
+
+        def madvise(self, advice):
+            assert advice != mmap.MADV_FREE, "offering memory that is wanted again at once takes longer than using it"
+
+    monkeypatch.setattr(mmap, "mmap", Counted)
+    return sizes
+
+
 def how_many_are_idle():
     gc.collect()
     memory._collect()
@@ -74,24 +91,13 @@ def test_what_is_idle_makes_room_for_what_is_new():
 
 
 @lends
-def test_a_step_of_training_that_repeats_asks_the_system_for_nothing(monkeypatch):
-    asked = []
-
-    class Counted(mmap.mmap):
-        def __new__(cls, number, size, **options):
-            asked.append(size)
-            return super().__new__(cls, number, size, **options)
-
-        def madvise(self, advice):
-            assert advice != mmap.MADV_FREE, "offering memory that is wanted again at once takes longer than using it"
-
+def test_a_step_of_training_that_repeats_asks_the_system_for_nothing(asked):
     def step():
         for wide, narrow in ((5, 3), (2, 4)):
             x = [memory.empty((size * MANY,), torch.float32) for size in (wide, narrow, wide)]
             x[1] = memory.empty((wide * MANY,), torch.float32)
             del x
 
-    monkeypatch.setattr(mmap, "mmap", Counted)
     with kept_memory():
         step()
         n_asked = len(asked)
@@ -124,18 +130,7 @@ def test_what_is_kept_is_offered_to_the_system_afterwards(monkeypatch):
 
 
 @lends
-def test_what_a_forward_pass_makes_is_lent_to_the_next(monkeypatch):
-    asked = []
-
-    class Counted(mmap.mmap):
-        def __new__(cls, number, size, **options):
-            asked.append(size)
-            return super().__new__(cls, number, size, **options)
-
-        def madvise(self, *_):
-            raise AssertionError("blocks as small as these fill no large page, and are too few to be offered")
-
-    monkeypatch.setattr(mmap, "mmap", Counted)
+def test_what_a_forward_pass_makes_is_lent_to_the_next(asked):
     H = Hypergraph.from_hyperedges([[0, 1, 2], [1, 2999]], n_vertices=3000)
     x = torch.rand(3000, 64)
     for _ in range(10):
