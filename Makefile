@@ -22,7 +22,7 @@ docs: $(READY) ## write docs/results.md and the README's table from results/, th
 	$(BIN)/python -m hypergnn.experiments results docs/results.md README.md
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
-test: $(READY) ## everything that CI runs: tests, doctests, mutants, style and types; about 15 minutes
+test: $(READY) ## everything that CI runs: tests, doctests, mutants, style and types; about 20 minutes
 	$(PYTEST) -m "not timing"
 	$(BIN)/python -m pytest -m timing
 

@@ -89,8 +89,7 @@ def growth(settings: Settings, say: Say) -> dict[str, Any]:
         ours[str(size)] = median([steps[size].seconds_per_unit() for _ in range(settings.repetitions)])
         say(f"{size} incidences: ours {ours[str(size)]:.3g} s")
     smaller, larger = list(steps.values())[-2:]
-    often = 3 * settings.repetitions  # one reading of this ratio strays by a tenth: what the caches hold has its part
-    pair = interleave(smaller, [larger], repetitions=often, say=say)["peers"][larger.contestant.name]
+    pair = interleave(smaller, [larger], repetitions=settings.repetitions, say=say)["peers"][larger.contestant.name]
     del steps, contestant, smaller, larger  # their memory is needed below
     return {"features": FEATURES, "ours": ours, "PyG": _growth_of_pyg(settings, say), "last_step": pair}
 
