@@ -1,5 +1,7 @@
 """The operators behind the equations, in every grouping, against dense products."""
 
+import gc
+
 import pytest
 import torch
 from structures import attended, dense, hypergraph, random
@@ -21,6 +23,7 @@ from hypergnn.kernels import (
     head_scores,
     inverse,
     lanes,
+    large_groups,
     loops,
     matmul,
     numba_backend,
@@ -536,6 +539,44 @@ def test_large_groups_are_dealt_to_all_threads(skewed, monkeypatch):
     numba_backend.gather(torch.rand(1, skewed.n_vertices, 1, 64), skewed.hyperedges[:3])
     assert len(pieces) == 2
     assert pieces[1] >= 20_000 // sums.PIECE / 2
+
+
+@pytest.mark.parametrize("room", [1, 3, 1 << 20], ids="sums at hand: {}".format)
+@pytest.mark.parametrize("width", [1, 8, 13])
+def test_large_groups_are_summed_by_walking_the_rows_where_no_cache_holds_them(skewed, width, room, monkeypatch):
+    x, middle = random(2, skewed.n_vertices, width), random(1, skewed.n_hyperedges, 1)
+    left, right = random(1, skewed.n_vertices, 1), random(2, skewed.n_vertices, 1)
+    given = (skewed.hyperedges, left, middle, right)
+    near = fixed_transition(x, *given)
+    walked, walk = [], numba_backend._walk
+    monkeypatch.setattr(large_groups, "CACHE", 0)
+    monkeypatch.setattr(large_groups, "LARGE", 1)
+    monkeypatch.setattr(large_groups, "SUMS", room * 8 * width)
+    monkeypatch.setattr(numba_backend, "_walk", lambda *given: walked.append(given[2]) or walk(*given))
+    far = fixed_transition(x, *given)
+    torch.testing.assert_close(far, near)
+    assert all(found.groups.size <= room for found in walked)
+    if choice.backend_for(x) is numba_backend:
+        assert walked
+    monkeypatch.setattr(numba_backend, "_threads", lambda _: 3)
+    assert torch.equal(fixed_transition(x, *given), far)
+
+
+def test_large_groups_are_found_once_and_forgotten_with_their_structure(monkeypatch):
+    monkeypatch.setattr(large_groups, "CACHE", 0)
+    H = Hypergraph.from_hyperedges([range(100), range(40)], n_vertices=100)
+    by = H.hyperedges
+    given = (by.offsets, by.back_offsets, by.back_members, 4)
+    found = large_groups.large_groups(*given)
+    assert found.groups.tolist() == [0]
+    assert found.most == large_groups.LARGE
+    assert large_groups.large_groups(*given) is found
+    before = len(large_groups._known)
+    del H, by, given
+    gc.collect()
+    assert len(large_groups._known) < before
+    few = Hypergraph.from_hyperedges([range(100), *[[k % 100] for k in range(900)]], n_vertices=100).hyperedges
+    assert large_groups.large_groups(few.offsets, few.back_offsets, few.back_members, 4) is None
 
 
 @pytest.mark.parametrize("trials", [(), (1,), (3,)])

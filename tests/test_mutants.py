@@ -520,6 +520,12 @@ COMPILED_MUTANTS = {
         "base, last = block * BLOCK + 1, min((block + 1) * BLOCK, x.shape[1])",
         "kernels::test_few_sums_of_many_rows",
     ),
+    "a factor forgotten where rows are walked": (
+        "kernels/sums.py",
+        "put(target, k, lanes(target, k, number) + alike(many) * lanes(source, k, number))",
+        "put(target, k, lanes(target, k, number) + lanes(source, k, number))",
+        "kernels::test_large_groups_are_summed_by_walking_the_rows",
+    ),
     "slope missing in the gradient": (
         "kernels/heads.py",
         "                    slant = leaky(slant, steep, score +",

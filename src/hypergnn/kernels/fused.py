@@ -67,14 +67,13 @@ dropped_sum = Operator("dropped_sum", _dropped_sum, _fake_dropped_sum, _save_dro
 def _gather(
     x: Tensor,
     by: numba_backend.Grouping,
+    back: numba_backend.Grouping,
     values: Tensor | None,
-    *,
-    inner: Tensor | None = None,
-    outer: Tensor | None = None,
+    inner: Tensor | None,
 ) -> Tensor:
     if values is not None and inner is not None:
         x, inner = numba_backend.scale_rows(x, inner), None
-    return numba_backend.gather(x, by, values, inner=inner, outer=outer)
+    return numba_backend.gather(x, by, values, back=back, inner=inner)
 
 
 def _transition(
@@ -97,9 +96,9 @@ def _transition(
         if values is not None and right is not None:
             x, right = numba_backend.scale_rows(x, right), None
         return numba_backend.transition(x, there, back, values, left, middle, right), x.new_empty(0)
-    sums = _gather(x, there, values, inner=right)
+    sums = _gather(x, there, back, values, right)
     scaled = numba_backend.scale_rows(sums, middle)
-    return numba_backend.gather(scaled, back, values, outer=left), sums
+    return numba_backend.gather(scaled, back, values, back=there, outer=left), sums
 
 
 def _fake_transition(
@@ -152,9 +151,9 @@ def _transition_gradients(
     back_position: Tensor | None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     there, back = (offsets, members, position), (back_offsets, back_members, back_position)
-    back_sums = _gather(grad, there, values, inner=left)  # (batch, M, heads, F)
+    back_sums = _gather(grad, there, back, values, left)  # (batch, M, heads, F)
     scaled = numba_backend.scale_rows(back_sums, middle)
-    grad_x = numba_backend.gather(scaled, back, values, outer=right)
+    grad_x = numba_backend.gather(scaled, back, values, back=there, outer=right)
     n, m = x.shape[1], sums.shape[1]
     scalings = [x.new_ones(1, k, 1) if one is None else one for one, k in ((left, n), (middle, m), (right, n))]
     by_value, by_left, by_right = numba_backend.transition_gradients(grad, x, sums, back_sums, values, scalings, back)

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from hypergnn.kernels import dots, elementwise, heads, memory, products, sums, torch_backend
+from hypergnn.kernels.large_groups import LargeGroups, beyond_caches, large_groups
 from hypergnn.kernels.loops import Array
 
 WORTH_A_THREAD = 1 << 23
@@ -46,6 +47,7 @@ def gather(
     by: Grouping,
     values: Tensor | None = None,
     *,
+    back: Grouping | None = None,
     inner: Tensor | None = None,
     outer: Tensor | None = None,
 ) -> Tensor:
@@ -55,6 +57,7 @@ def gather(
         x: ``(batch, members, heads, features)``.
         by: The grouping: offsets, members and position.
         values: ``(batch or 1, incidences, heads)``.
+        back: The reverse grouping, if large groups may be summed by it.
         inner: Factor of each member, ``(batch or 1, members, heads or 1)``; not together with values.
         outer: Factor of each group, ``(batch or 1, groups, heads or 1)``.
     """
@@ -64,16 +67,33 @@ def gather(
         return sum_values(values.expand(batch, -1, -1), x.squeeze(-1), by).unsqueeze(-1)
     rows, ids = _array(x).reshape(batch, x.shape[1], n_heads * features), _ids(members)
     entries = _entries(by, values, inner, n_heads, rows.dtype)
-    last = _outer(outer, rows.dtype)
+    last, found = _outer(outer, rows.dtype), None
+    if back is not None and values is None and n_heads == 1:
+        found = large_groups(offsets, back[0], back[1], rows.shape[2] * rows.itemsize)
+    most = sums.PIECE if found is None else min(sums.PIECE, found.most)
 
     def sum_range(ends: Array, scale: bool, out: Array, start: int, stop: int) -> Any:
-        return sums.gather(
-            rows, *entries, ends, ids, *(last if scale else _outer(None, rows.dtype)), out, n_heads, start, stop
-        )
+        factors = last if scale else _outer(None, rows.dtype)
+        return sums.gather(rows, *entries, ends, ids, *factors, out, n_heads, most, start, stop)
 
     out = _new(x, batch, offsets.shape[0] - 1, n_heads, features)
-    _in_pieces(sum_range, _ids(offsets), _array(out).reshape(batch, offsets.shape[0] - 1, n_heads * features), outer)
+    made = _array(out).reshape(batch, offsets.shape[0] - 1, n_heads * features)
+    _in_pieces(sum_range, _ids(offsets), made, outer, None if found is None else found.most)
+    if found is not None:
+        total = _walk(rows, inner, found)
+        made[:, found.groups] = total if outer is None else total * _array(outer)[:, found.groups]
     return out
+
+
+def _walk(rows: Array, factor: Tensor | None, found: LargeGroups) -> Array:
+    """The sums of large groups, ``(batch, groups, width)``, by walking the rows."""
+    batch, _, width = rows.shape
+    parts = np.empty((batch, found.bounds.size - 1, found.groups.size, width), rows.dtype)
+    factors = np.empty((0, 0), rows.dtype) if factor is None else _array(factor).reshape(factor.shape[:2])
+    arrays = (rows, factors, found.offsets, found.members, found.bounds, parts)
+    _by_range(sums.scatter, found.bounds.size - 1, found.members.size * batch * width, *arrays)
+    total: Array = parts.sum(1)
+    return total
 
 
 def transition(
@@ -99,10 +119,12 @@ def transition(
 
     def in_two() -> Tensor:
         wide = x.reshape(batch, rows.shape[1], n_heads, width // n_heads)
-        out = gather(gather(wide, there, values, inner=right, outer=middle), back, values, outer=left).view(shape)
+        between = gather(wide, there, values, back=back, inner=right, outer=middle)
+        out = gather(between, back, values, back=there, outer=left).view(shape)
         return elu_dropout(out, bias, 0.0, None, None, None) if activates else out
 
-    if _threads(there[1].shape[0] * batch * width) > 1:
+    is_far = beyond_caches(max(rows.shape[1], n_groups) * width * rows.itemsize)  # the same sums in any thread
+    if is_far or _threads(there[1].shape[0] * batch * width) > 1:
         return in_two()
     added = _bias(bias, rows)
     if activates and bias is None:
@@ -169,18 +191,19 @@ def _in_pieces(
     ends: Array,
     out: Array,
     outer: Tensor | None,
+    largest: int | None = None,
 ) -> None:
-    """Sum all groups, those with very many members piece by piece, in as many threads as pay."""
+    """Sum all groups of at most ``largest`` members, those with very many piece by piece, in as many threads as pay."""
     batch, _, width = out.shape
     threads = _threads(int(ends[-1]) * batch * width)
     if threads == 1:
         n_giants = sum_range(ends, True, out, 0, ends.size - 1)
     else:
         n_giants = sum(_run([partial(sum_range, ends, True, out, *bounds) for bounds in _even(ends, threads)], threads))
-    if n_giants == 0:
+    if n_giants == 0 or (largest is not None and largest <= sums.PIECE):
         return
-    jobs, pieces = [], {}
-    for giant in np.flatnonzero(np.diff(ends) > sums.PIECE).tolist():
+    jobs, pieces, sizes = [], {}, np.diff(ends)
+    for giant in np.flatnonzero((sizes > sums.PIECE) & (sizes <= (largest or ends[-1]))).tolist():
         cuts = np.append(np.arange(ends[giant], ends[giant + 1], sums.PIECE), ends[giant + 1]).astype(ends.dtype)
         pieces[giant] = part = np.empty((batch, cuts.size - 1, width), out.dtype)
         step = -(-part.shape[1] // (4 * threads))

@@ -25,6 +25,7 @@ from hypergnn.kernels.lanes import (
     alike,
     at,
     constant,
+    fetch_row,
     intrinsic,
     lanes,
     load,
@@ -124,13 +125,12 @@ def _sweeper(n_vectors: int, n_lanes: int, weighting: str, each: bool = False) -
 
     @inlined
     def sweep(given: Any, column: int, gap: int, head: int) -> None:
-        out, x, heads, features, members, factors, places, outer, step, offsets, start, stop, reach, number, index = (
-            given
-        )
+        (out, x, heads, features), (members, factors, places), (outer, step), groups, number, index = given
+        offsets, start, stop, most, reach = groups
         width = heads * features
         for group in range(start, stop):
             begin, end = np.intp(offsets[group]), np.intp(offsets[group + 1])
-            if end - begin <= PIECE:
+            if end - begin <= most:
                 first, scale = group * width + column, group * step + (head if step > 1 else 0)
                 rows = (out, first, x, column, width, gap, members)
                 add_rows(*rows, factors, head, heads, places, outer, scale, begin, end, reach, number, index)
@@ -146,7 +146,7 @@ def _summer(weighting: str) -> Kernel:
 
     @inlined
     def sum_rows(given: Any) -> None:
-        _, _, heads, features, _, _, _, _, step, _, _, _, _, _, _ = given
+        (_, _, heads, features), _, (_, step), _, _, _ = given
         head = 0
         while features == 8 and step != 1 and head + 8 <= heads:
             by_head(given, head * 8, 8, head)
@@ -188,6 +188,7 @@ def gather(
     step: int,
     out: Array,
     heads: int,
+    most: int,
     start: int,
     stop: int,
 ) -> int:
@@ -196,7 +197,7 @@ def gather(
     Shapes: ``x`` and ``out`` ``(trials, rows, width)``; ``values`` ``(trials or 1, entries, heads)``, incidence ``p``
     having the entry ``places[p]``, or the entry ``p`` if there are no places; ``outer`` ``(trials or 1, rows, heads or
     1)``, a group having the entries from ``step`` times its number on. Values of size 0 are ones. Groups of more than
-    ``PIECE`` members are left out; returned is how many there are.
+    ``most`` members are left out; returned is how many there are.
     """
     width, size = x.shape[2], x.itemsize
     features = width // heads
@@ -208,20 +209,48 @@ def gather(
         sums = out.ctypes.data + trial * out.shape[1] * width * size
         given = values.ctypes.data + (trial if values.shape[0] > 1 else 0) * values.shape[1] * values.shape[2] * size
         last = outer.ctypes.data + (trial if outer.shape[0] > 1 else 0) * outer.shape[1] * outer.shape[2] * size
+        ends, groups = (sums, rows, heads, features), (offsets, start, stop, most, reach)
         if values.size == 0:
-            _sum((sums, rows, heads, features, ids, 0, 0, last, step, offsets, start, stop, reach, number, index))
+            _sum((ends, (ids, 0, 0), (last, step), groups, number, index))
         elif places.size == 0:
-            _sum_in_order(
-                (sums, rows, heads, features, ids, given, 0, last, step, offsets, start, stop, reach, number, index)
-            )
+            _sum_in_order((ends, (ids, given, 0), (last, step), groups, number, index))
         else:
-            _sum_by_place(
-                (sums, rows, heads, features, ids, given, where, last, step, offsets, start, stop, reach, number, index)
-            )
-    giants = 0
+            _sum_by_place((ends, (ids, given, where), (last, step), groups, number, index))
+    left_out = 0
     for group in range(start, stop):
-        giants += offsets[group + 1] - offsets[group] > PIECE
-    return giants
+        left_out += offsets[group + 1] - offsets[group] > most
+    return left_out
+
+
+@compiled
+def scatter(
+    x: Array, factor: Array, offsets: Array, members: Array, bounds: Array, parts: Array, start: int, stop: int
+) -> None:
+    """Sums of a few groups by walking the rows of ``x`` ``(trials, rows, width)``, each of which is read once.
+
+    Row ``n`` times ``factor_n`` goes to the groups ``members[offsets[n]:offsets[n + 1]]``. ``parts`` are ``(trials,
+    blocks, groups, width)``, block ``b`` being the rows from ``bounds[b]`` to ``bounds[b + 1]``. Factors are ``(trials
+    or 1, rows)``, or ones if of size 0.
+    """
+    width, size = x.shape[2], x.itemsize
+    number, many = x.dtype.type(0), x.dtype.type(1)
+    for trial in range(x.shape[0]):
+        for block in range(start, stop):
+            parts[trial, block] = 0
+            sums = parts.ctypes.data + (trial * parts.shape[1] + block) * parts.shape[2] * width * size
+            for row in range(bounds[block], bounds[block + 1]):
+                source = x.ctypes.data + (trial * x.shape[1] + row) * width * size
+                if factor.size:
+                    many = factor[trial if factor.shape[0] > 1 else 0, row]
+                for place in range(offsets[row], offsets[row + 1]):
+                    if place + AHEAD < members.size:
+                        fetch_row(sums, np.intp(members[place + AHEAD]) * width, width, number)
+                    group = np.intp(members[place])
+                    target = sums + group * width * size
+                    for k in range(0, width - 7, 8):
+                        put(target, k, lanes(target, k, number) + alike(many) * lanes(source, k, number))
+                    for k in range(width - width % 8, width):
+                        parts[trial, block, group, k] += many * x[trial, row, k]
 
 
 _EIGHTH = np.uint64(0x0102040810204080)
@@ -341,9 +370,9 @@ def gather_dropped(
                 base += 1
                 continue
             sums = out.ctypes.data + (trial * out.shape[1] + base) * width * size
-            _sum_in_order(
-                (sums, rows, 1, width, chosen, weights, 0, one.ctypes.data, 0, ends, 0, group - base, 0, number, index)
-            )
+            groups = (ends, 0, group - base, PIECE, 0)
+            outcome = (sums, rows, 1, width)
+            _sum_in_order((outcome, (chosen, weights, 0), (one.ctypes.data, 0), groups, number, index))
             base = group
     return giants
 
@@ -420,9 +449,10 @@ def two_gathers(
     bias: Array,
 ) -> int:
     """:func:`gather` there and back in one call, and ELU of that plus a bias ``(trials, width)`` unless it is empty."""
-    giants: int = gather(x, values, places, offsets, members, middle, middle_step, sums, heads, 0, sums.shape[1])
+    given = (values, places, offsets, members, middle, middle_step)
+    giants: int = gather(x, *given, sums, heads, PIECE, 0, sums.shape[1])
     back = (back_values, back_places, back_offsets, back_members)
-    giants += gather(sums, *back, outer, step, out, heads, 0, out.shape[1])
+    giants += gather(sums, *back, outer, step, out, heads, PIECE, 0, out.shape[1])
     n_rows = max(1, STRETCH // max(out.shape[2], 1))
     added = np.empty((n_rows if bias.size else 0, out.shape[2]), out.dtype)
     for trial in range(out.shape[0] if bias.size else 0):

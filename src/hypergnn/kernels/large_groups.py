@@ -1,0 +1,86 @@
+"""Groups with many members, which are summed by walking the rows where these are too many for any cache.
+
+A sum over a group fetches the rows of its members from wherever they lie, and a row is fetched as often as it is a
+member. Walking the rows in their order reads each of them once, but wants the sums of all groups at hand: those of the
+largest groups, few as they are, stay in a cache, and hold most of the members.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from torch import Tensor
+from torch.utils.weak import WeakTensorKeyDictionary
+
+from hypergnn.kernels.loops import Array
+
+CACHE = 1 << 25
+"""Bytes that the last cache of a processor holds."""
+SUMS = 1 << 22
+"""Bytes of the sums that are kept at hand."""
+LARGE = 64
+"""Members that a group has at least to be worth a place among them."""
+BLOCKS = 8
+"""Stretches of rows with sums of their own, however many threads there are."""
+
+
+class LargeGroups(NamedTuple):
+    """The largest groups, and for each row which of them it belongs to."""
+
+    groups: Array
+    most: int
+    """Members of any other group at most."""
+    offsets: Array
+    members: Array
+    bounds: Array
+    """Where the blocks of rows begin, and where the last one ends."""
+
+
+_known: WeakTensorKeyDictionary = WeakTensorKeyDictionary()
+
+
+def beyond_caches(n_bytes: int) -> bool:
+    """Whether so many bytes of rows come from the memory whenever they are wanted.
+
+    Example:
+        >>> beyond_caches(1 << 20), beyond_caches(1 << 30)
+        (False, True)
+    """
+    return n_bytes > CACHE
+
+
+def large_groups(offsets: Tensor, back_offsets: Tensor, back_members: Tensor, row_bytes: int) -> LargeGroups | None:
+    """The groups of a structure that are summed by walking rows of so many bytes; found once for each structure.
+
+    Args:
+        offsets: Where the groups begin.
+        back_offsets: Where the rows begin in the reverse grouping.
+        back_members: The groups of each row.
+        row_bytes: Bytes of a row.
+    """
+    if not beyond_caches((back_offsets.shape[0] - 1) * row_bytes):
+        return None
+    found: dict[int, LargeGroups | None] = _known.setdefault(offsets, {})
+    most = max(1, SUMS // row_bytes)
+    if most not in found:
+        found[most] = _find(offsets.numpy(), back_offsets.numpy(), back_members.numpy(), most)
+    return found[most]
+
+
+def _find(ends: Array, back_ends: Array, back_members: Array, n_groups: int) -> LargeGroups | None:
+    sizes, most = np.diff(ends), LARGE
+    if np.count_nonzero(sizes > most) > n_groups:
+        most = int(np.partition(sizes, -n_groups - 1)[-n_groups - 1])
+    groups = np.flatnonzero(sizes > most)
+    if 8 * int(sizes[groups].sum()) < back_members.size:
+        return None
+    place = np.full(sizes.size, -1, back_members.dtype)
+    place[groups] = np.arange(groups.size)
+    members = place[back_members]
+    is_large = members >= 0
+    before = np.zeros(members.size + 1, back_ends.dtype)
+    np.cumsum(is_large, out=before[1:])
+    offsets = before[back_ends]
+    bounds = np.searchsorted(offsets, np.linspace(0, offsets[-1], BLOCKS + 1)[1:-1])
+    return LargeGroups(groups, most, offsets, members[is_large], np.array([0, *bounds, offsets.size - 1]))
