@@ -1,5 +1,7 @@
 """Every equation against its dense transcription, in float64, on every awkward structure."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from structures import adjacency, attended, centroids, dense, hypergraph, random
@@ -129,6 +131,23 @@ def test_attended_conv_takes_its_degrees_from_the_attended_incidence(H, normaliz
         matrix = reference.attention(x, u, dense(H), P[:, head], P[:, head], a[head], softmax_over, 0.3)
         expected = reference.transition(matrix, H.weight, normalization) @ x @ P[:, head]
         torch.testing.assert_close(out[:, head], expected)
+
+
+@pytest.mark.parametrize("is_weighted", [True, False], ids=["own weights", "equal weights"])
+def test_degrees_that_a_softmax_makes_1_need_not_be_summed(H, normalization, softmax_over, is_weighted):
+    H = H if is_weighted else replace(H, weight=torch.full_like(H.weight, 3.0))
+    x, u = random(H.n_vertices, 3).requires_grad_(), random(H.n_hyperedges, 3)
+    P, a = random(3, 2, 4), random(2, 8).requires_grad_()
+    incidence, projected = score(H, x, u, P, P, a, softmax_over)
+    found, wanted = (
+        functional.hypergraph_attention(
+            projected, H, incidence, normalization=normalization, dropped=2 * incidence, softmax_over=known
+        )
+        for known in (softmax_over, None)
+    )
+    torch.testing.assert_close(found, wanted)
+    grads = [torch.autograd.grad(one.square().sum(), (x, a), retain_graph=True) for one in (found, wanted)]
+    torch.testing.assert_close(*grads)
 
 
 def test_attended_conv_with_given_weights(H, normalization):

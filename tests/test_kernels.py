@@ -16,7 +16,6 @@ from hypergnn.kernels import (
     choice,
     composed,
     cross_entropy,
-    degrees,
     elu_dropout,
     fixed_transition,
     fused,
@@ -33,6 +32,7 @@ from hypergnn.kernels import (
     sums,
     torch_backend,
     transition,
+    value_sums,
 )
 
 pytestmark = pytest.mark.usefixtures("backend")
@@ -203,7 +203,7 @@ def test_gradients_of_many_heads_are_those_of_few(monkeypatch, features):
         x_, values_, left_, middle_, vectors_ = given
         out = transition(x_, H.hyperedges, values_, left=left_, middle=middle_)
         (score,) = head_scores(x_, vectors_)
-        parts = [out, *degrees(values_, weight, H.hyperedges)]
+        parts = [out, value_sums(values_, H.vertices, weight), value_sums(values_, H.hyperedges)]
         parts += [attend(score, middle_.expand(2, -1, -1), H.vertices, 0.2)]
         parts += [attend(middle_.expand(2, -1, -1), score, H.hyperedges, 0.2)]
         return torch.autograd.grad(sum((one * random(*one.shape, seed=6)).sum() for one in parts), given)
@@ -504,20 +504,24 @@ def test_the_backend_is_chosen_by_device_and_dtype(monkeypatch):
 
 
 @pytest.mark.parametrize("values_need_grad", [True, False])
-def test_degrees_are_sums_over_both_sides(H, values_need_grad):
-    values, weight = random(2, H.n_incidences, 9).abs(), random(H.n_hyperedges).abs()
-    vertex, hyperedge = degrees(values, weight, H.hyperedges)
-    for head in range(9):
-        matrix = attended(H, values[1, :, head])
-        torch.testing.assert_close(vertex[1, :, head], matrix @ weight)
-        torch.testing.assert_close(hyperedge[1, :, head], matrix.sum(0))
-    if H.n_incidences and values_need_grad:
-        small = values[:, :, :2].clone().requires_grad_()
-        assert gradcheck(lambda values: degrees(values, weight, H.hyperedges), small)
-        assert gradgradcheck(lambda values: degrees(values, weight, H.hyperedges), small)
-    elif H.n_incidences:
-        own = random(2, H.n_hyperedges).abs().requires_grad_()
-        assert gradcheck(lambda weight: degrees(values[:, :, :2], weight, H.hyperedges), own)
+def test_values_are_summed_over_either_side(H, values_need_grad):
+    values = random(2, H.n_incidences, 9).abs()
+    for by, is_turned in ((H.vertices, False), (H.hyperedges, True)):
+        n_members = H.n_vertices if is_turned else H.n_hyperedges
+        weight = random(n_members).abs()
+        weighted, plain = value_sums(values, by, weight), value_sums(values, by)
+        for head in range(9):
+            matrix = attended(H, values[1, :, head])
+            matrix = matrix.T if is_turned else matrix
+            torch.testing.assert_close(weighted[1, :, head], matrix @ weight)
+            torch.testing.assert_close(plain[1, :, head], matrix.sum(1))
+        if H.n_incidences and values_need_grad:
+            small = values[:, :, :2].clone().requires_grad_()
+            assert gradcheck(lambda values, by=by, weight=weight: value_sums(values, by, weight), small)
+            assert gradgradcheck(lambda values, by=by, weight=weight: value_sums(values, by, weight), small)
+        elif H.n_incidences:
+            own = random(2, n_members).abs().requires_grad_()
+            assert gradcheck(lambda weight, by=by: value_sums(values[:, :, :2], by, weight), own)
 
 
 @pytest.mark.parametrize("root", [True, False])
@@ -625,10 +629,9 @@ def test_a_transition_with_a_giant_is_activated_once(skewed):
 
 def test_weights_of_one_need_not_be_given(H):
     values, ones = random(2, H.n_incidences, 3).requires_grad_(), torch.ones(H.n_hyperedges, dtype=torch.float64)
-    found, wanted = degrees(values, None, H.hyperedges), degrees(values, ones, H.hyperedges)
+    found, wanted = value_sums(values, H.vertices), value_sums(values, H.vertices, ones)
     torch.testing.assert_close(found, wanted)
-    grads = [torch.autograd.grad(sum(one.square().sum() for one in both), values) for both in (found, wanted)]
-    torch.testing.assert_close(*grads)
+    torch.testing.assert_close(*[torch.autograd.grad(one.square().sum(), values) for one in (found, wanted)])
 
 
 @pytest.mark.slow
@@ -646,8 +649,8 @@ def test_torch_accepts_the_fused_operators():
     rows = torch.tensor([1, 2], dtype=torch.int32)
     opcheck(fused.elu_dropout.traced, (x[:, :, 0].detach().requires_grad_(), None, 0.4, KEYS, rows, rows))
     opcheck(fused.elu_dropout.traced, (x, None, 0.0, None, None, None))
-    opcheck(fused.degrees.traced, (values, random(1, H.n_hyperedges), *by))
-    opcheck(fused.degrees.traced, (values, None, *by))
+    opcheck(fused.value_sums.traced, (values, random(1, H.n_vertices), *by))
+    opcheck(fused.value_sums.traced, (values, None, *by))
     opcheck(fused.inverse.traced, (values, True, 0.1))
     shared = values.detach()[0, :, 0].clone().requires_grad_()
     opcheck(fused.dropped_sum.traced, (x[:, :, 0].detach().clone().requires_grad_(), shared, KEYS, 0.4, *by))

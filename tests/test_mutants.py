@@ -114,28 +114,32 @@ MUTANTS = {
     ),
     "attended degree replaced by a count": (
         "functional/convolution.py",
-        "degree, size = degrees(incidence, weight, H.hyperedges)",
-        "degree, size = degrees(incidence, weight, H.hyperedges)\n"
-        "        degree = H.vertex_degree().to(size.dtype).unsqueeze(-1).expand_as(degree)",
+        "degree = value_sums(incidence, H.vertices, weight)",
+        "degree = H.vertex_degree().to(dtype).unsqueeze(-1).expand(-1, incidence.shape[-1])",
         "functional::test_attended_conv_takes_its_degrees_from_the_attended_incidence",
+    ),
+    "weights forgotten where a softmax is known": (
+        "functional/convolution.py",
+        'if softmax_over != "hyperedges" or weight is not None:',
+        'if softmax_over != "hyperedges":',
+        "functional::test_degrees_that_a_softmax_makes_1_need_not_be_summed",
     ),
     "attended size replaced by a count": (
         "functional/convolution.py",
-        "degree, size = degrees(incidence, weight, H.hyperedges)",
-        "degree, size = degrees(incidence, weight, H.hyperedges)\n"
-        "        size = H.hyperedge_degree().to(size.dtype).unsqueeze(-1).expand_as(size)",
+        "size = value_sums(incidence, H.hyperedges)",
+        "size = H.hyperedge_degree().to(dtype).unsqueeze(-1).expand(-1, incidence.shape[-1])",
         "functional::test_attended_conv_takes_its_degrees_from_the_attended_incidence",
     ),
     "no gradient through the vertex degree": (
         "functional/convolution.py",
-        "degree, size = degrees(incidence, weight, H.hyperedges)",
-        "degree, size = degrees(incidence, weight, H.hyperedges)\n        degree = degree.detach()",
+        "degree = value_sums(incidence, H.vertices, weight)",
+        "degree = value_sums(incidence, H.vertices, weight).detach()",
         "functional::test_gradients_flow_through_attention_into_both_degrees",
     ),
     "no gradient through the hyperedge degree": (
         "functional/convolution.py",
-        "degree, size = degrees(incidence, weight, H.hyperedges)",
-        "degree, size = degrees(incidence, weight, H.hyperedges)\n        size = size.detach()",
+        "size = value_sums(incidence, H.hyperedges)",
+        "size = value_sums(incidence, H.hyperedges).detach()",
         "functional::test_gradients_flow_through_attention_into_both_degrees",
     ),
     "attention on one side only": (
@@ -446,8 +450,8 @@ MUTANTS = {
     ),
     "dropout taken into the degrees": (
         "functional/convolution.py",
-        "left, middle, right = scalings(H, normalization, x.dtype, weight, incidence)",
-        "left, middle, right = scalings(H, normalization, x.dtype, weight, incidence if dropped is None else dropped)",
+        "x.dtype, weight, incidence, softmax_over)",
+        "x.dtype, weight, incidence if dropped is None else dropped, softmax_over)",
         "functional::test_dropout_comes_after_the_degrees_were_taken",
     ),
 }

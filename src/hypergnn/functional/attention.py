@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, cast
+from typing import cast
 
 import torch
 from torch import Tensor
@@ -11,6 +11,7 @@ from hypergnn.checks import check_choice, check_features, check_like
 from hypergnn.functional.convolution import (
     NORMALIZATIONS,
     Normalization,
+    SoftmaxOver,
     apply_transition,
     check_hypergraph,
     hyperedge_degree,
@@ -19,8 +20,6 @@ from hypergnn.functional.convolution import (
 from hypergnn.functional.projection import Features, to_dense
 from hypergnn.hypergraph import Hypergraph
 from hypergnn.kernels import attend, head_scores, segment_sum
-
-SoftmaxOver = Literal["hyperedges", "vertices"]
 
 SOFTMAX_OVER = ("hyperedges", "vertices")
 
@@ -110,6 +109,7 @@ def hypergraph_attention(
     normalization: Normalization = "row",
     weight: Tensor | None = None,
     dropped: Tensor | None = None,
+    softmax_over: SoftmaxOver | None = None,
 ) -> Tensor:
     """Hypergraph convolution with an attended incidence in every place of ``H``, in ``D`` and in ``B`` as well.
 
@@ -121,6 +121,8 @@ def hypergraph_attention(
         weight: Hyperedge weights in place of ``H.weight``, ``(..., M)``.
         dropped: The incidence after dropout, which is then what propagates; ``D`` and ``B`` stay those of
             ``incidence``.
+        softmax_over: Of which softmax :func:`attention_incidence` made the incidence; the degrees that are 1 because
+            of it are then not summed. They are if it is omitted, and then the incidence may be any.
 
     Returns:
         ``(..., N, heads, F')``.
@@ -131,6 +133,8 @@ def hypergraph_attention(
         tensor([1., 1.])
     """
     check_choice("normalization", normalization, NORMALIZATIONS)
+    if softmax_over is not None:
+        check_choice("softmax_over", softmax_over, SOFTMAX_OVER)
     check_hypergraph(H)
     check_heads("x", x, H.n_vertices, H.device)
     per_incidence = (H.n_incidences, x.shape[-2])
@@ -139,7 +143,7 @@ def hypergraph_attention(
         check_like("weight", weight, x, (H.n_hyperedges,), "one entry per hyperedge")
     if dropped is not None:
         check_like("dropped", dropped, x, per_incidence, "one entry per incidence and head")
-    return apply_transition(x, H, normalization, weight, incidence, dropped)
+    return apply_transition(x, H, normalization, weight, incidence, dropped, softmax_over)
 
 
 def check_heads(name: str, x: Tensor, n_rows: int, device: torch.device) -> None:

@@ -11,10 +11,11 @@ from hypergnn import kernels
 from hypergnn.checks import check_choice, check_features, check_like, check_structure
 from hypergnn.functional.projection import Features, project, project_if_cheaper
 from hypergnn.hypergraph import Hypergraph
-from hypergnn.kernels import activated_transition, degrees, elu_dropout, fixed_transition, segment_sum, transition
+from hypergnn.kernels import activated_transition, elu_dropout, fixed_transition, segment_sum, transition, value_sums
 
 Normalization = Literal["symmetric", "row", "none"]
-Scalings = tuple[Tensor | None, Tensor, Tensor | None]
+SoftmaxOver = Literal["hyperedges", "vertices"]
+Scalings = tuple[Tensor | None, Tensor | None, Tensor | None]
 
 NORMALIZATIONS = ("symmetric", "row", "none")
 
@@ -38,7 +39,7 @@ def vertex_degree(H: Hypergraph, *, incidence: Tensor | None = None, weight: Ten
     _check_entries(H, incidence, weight)
     if incidence is None:
         return H.vertex_degree() if weight is None else segment_sum(weight.unsqueeze(-1), by=H.vertices).squeeze(-1)
-    return degrees(incidence, H.weight.to(incidence.dtype) if weight is None else weight, H.hyperedges)[0]
+    return value_sums(incidence, H.vertices, H.weight.to(incidence.dtype) if weight is None else weight)
 
 
 def hyperedge_degree(H: Hypergraph, *, incidence: Tensor | None = None) -> Tensor:
@@ -51,7 +52,7 @@ def hyperedge_degree(H: Hypergraph, *, incidence: Tensor | None = None) -> Tenso
     _check_entries(H, incidence, None)
     if incidence is None:
         return H.hyperedge_degree()
-    return degrees(incidence, None, H.hyperedges)[1]
+    return value_sums(incidence, H.hyperedges)
 
 
 def hypergraph_conv(
@@ -110,11 +111,12 @@ def apply_transition(
     weight: Tensor | None,
     incidence: Tensor | None = None,
     dropped: Tensor | None = None,
+    softmax_over: SoftmaxOver | None = None,
 ) -> Tensor:
     """``T X`` for features ``(..., N, F)``, or ``(..., N, heads, F)`` with an attended incidence."""
     if incidence is None and weight is None:
         return fixed_transition(x, H.hyperedges, *_fixed_scalings(H, normalization, x.dtype))
-    left, middle, right = scalings(H, normalization, x.dtype, weight, incidence)
+    left, middle, right = scalings(H, normalization, x.dtype, weight, incidence, softmax_over)
     values = incidence if dropped is None else dropped
     return transition(x, H.hyperedges, values, left=left, middle=middle, right=right)
 
@@ -123,8 +125,8 @@ def _fixed_scalings(H: Hypergraph, normalization: Normalization, dtype: torch.dt
     """Those of the structure alone, ``(1, rows, 1)`` each."""
 
     def make() -> Scalings:
-        left, middle, right = scalings(H, normalization, dtype)
-        return left if left is None else left[None], middle[None], right if right is None else right[None]
+        left, middle, right = (None if one is None else one[None] for one in scalings(H, normalization, dtype))
+        return left, middle, right
 
     return H.derived(("scalings", normalization, dtype), make)
 
@@ -135,12 +137,19 @@ def scalings(
     dtype: torch.dtype,
     given_weight: Tensor | None = None,
     incidence: Tensor | None = None,
+    softmax_over: SoftmaxOver | None = None,
 ) -> Scalings:
-    """What scales vertices, hyperedges and vertices again in ``T``, ``(..., rows, heads or 1)`` each."""
+    """What scales vertices, hyperedges and vertices again in ``T``, ``(..., rows, heads or 1)`` each; ``None`` is 1.
+
+    Where the incidence is known to be a softmax over the vertices of each hyperedge, these have degree 1, and so have
+    vertices where it is one over their hyperedges and all of those weigh the same.
+    """
     own = H.weight.to(dtype) if given_weight is None else given_weight
     if normalization == "none":
         return None, own.unsqueeze(-1), None  # W
     weight: Tensor | None = own
+    degree: Tensor | None = None
+    size: Tensor | None = None
     if incidence is None:
         degree = vertex_degree(H, weight=given_weight).to(dtype).unsqueeze(-1)  # D  (..., N, 1)
         size = hyperedge_degree(H).to(own.dtype).unsqueeze(-1)  # B  (M, 1)
@@ -149,12 +158,24 @@ def scalings(
             weight = H.derived(("relative weight", dtype), lambda: _relative_weight(H, dtype))
         else:
             weight = _relative(given_weight)
-        degree, size = degrees(incidence, weight, H.hyperedges)  # D, B  (..., N or M, heads)
-    middle = inverse(size) if weight is None else weight.unsqueeze(-1) * inverse(size)  # W B^-1
+        if softmax_over != "hyperedges" or weight is not None:
+            degree = value_sums(incidence, H.vertices, weight)  # D  (..., N, heads)
+        if softmax_over != "vertices":
+            size = value_sums(incidence, H.hyperedges)  # B  (..., M, heads)
+    middle = _over(weight, size)  # W B^-1
+    if degree is None:
+        return None, middle, None
     if normalization == "row":
         return inverse(degree), middle, None  # D^-1
     root = inverse(degree, root=True)  # D^-1/2
     return root, middle, root
+
+
+def _over(weight: Tensor | None, size: Tensor | None) -> Tensor | None:
+    """``W B^-1``, where ``None`` is 1."""
+    if size is None:
+        return None if weight is None else weight.unsqueeze(-1)
+    return inverse(size) if weight is None else weight.unsqueeze(-1) * inverse(size)
 
 
 def _relative(weight: Tensor) -> Tensor:

@@ -7,7 +7,13 @@ from torch import Tensor
 
 from hypergnn.checks import check_choice, check_features, check_like, check_structure
 from hypergnn.functional.attention import check_heads, hypergraph_attention
-from hypergnn.functional.convolution import NORMALIZATIONS, Normalization, check_hypergraph, hypergraph_conv
+from hypergnn.functional.convolution import (
+    NORMALIZATIONS,
+    Normalization,
+    SoftmaxOver,
+    check_hypergraph,
+    hypergraph_conv,
+)
 from hypergnn.functional.projection import Features, project, project_if_cheaper
 from hypergnn.graph import Graph
 from hypergnn.hypergraph import Hypergraph
@@ -138,6 +144,7 @@ def mean_attention(
     *,
     normalization: Normalization = "row",
     dropped: Tensor | None = None,
+    softmax_over: SoftmaxOver | None = None,
 ) -> Tensor:
     """Mean of a graph's and a hypergraph's attended transition: ``(T_graph + T_hypergraph)/2 X``.
 
@@ -149,6 +156,7 @@ def mean_attention(
         incidence: From :func:`attention_incidence`.
         normalization: Of the hypergraph's transition.
         dropped: As in :func:`hypergraph_attention`.
+        softmax_over: The same.
 
     Example:
         >>> import torch
@@ -158,7 +166,10 @@ def mean_attention(
     """
     _check_same_vertices(graph, H)
     pairwise = graph_attention(x, graph, attention)
-    return (pairwise + hypergraph_attention(x, H, incidence, normalization=normalization, dropped=dropped)) / 2
+    of_hypergraph = hypergraph_attention(
+        x, H, incidence, normalization=normalization, dropped=dropped, softmax_over=softmax_over
+    )
+    return (pairwise + of_hypergraph) / 2
 
 
 def check_graph(graph: object, *, may_be_shared: bool = False) -> None:

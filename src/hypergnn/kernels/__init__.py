@@ -28,7 +28,6 @@ __all__ = [
     "activated_transition",
     "attend",
     "cross_entropy",
-    "degrees",
     "elu_dropout",
     "fixed_transition",
     "head_scores",
@@ -38,6 +37,7 @@ __all__ = [
     "segment_softmax",
     "segment_sum",
     "transition",
+    "value_sums",
 ]
 
 
@@ -141,27 +141,22 @@ def activated_transition(
     return activated
 
 
-def degrees(values: Tensor, weight: Tensor | None, by: Segments) -> tuple[Tensor, Tensor]:
-    """Sums of ``values`` ``(..., incidences, heads)`` over both sides of the incidences.
+def value_sums(values: Tensor, by: Segments, weight: Tensor | None = None) -> Tensor:
+    """Sums of ``values`` ``(..., incidences, heads)`` over the incidences of each group, ``(..., groups, heads)``.
 
     Args:
         values: ``(..., incidences, heads)``.
-        weight: Factor of each group, ``(..., groups)``, in the sums of the members; ``None`` is 1.
         by: The grouping.
-
-    Returns:
-        ``(..., members, heads)`` with the weights and ``(..., groups, heads)`` without.
+        weight: Factor of each member, ``(..., members)``; ``None`` is 1.
     """
     batch = values.shape[:-2] if weight is None else _batch(values.shape[:-2], weight.shape[:-1])
     weights = None if weight is None else weight[None]
     if weight is not None and weight.dim() > 1:
         weights = weight.expand(*batch, weight.shape[-1]).reshape(prod(batch), -1)
     flat = _flat(values, batch, 2)
-    if weights is not None and (weights.shape[0] > 1 or _any_learned(weights)):
-        found = composed.degrees(flat, weights, *by)
-    else:
-        found = _steps(values).degrees(flat, weights, *by)
-    return tuple(one.reshape(*batch, *one.shape[1:]) for one in found)  # type: ignore[return-value]
+    is_own = weights is not None and (weights.shape[0] > 1 or _any_learned(weights))
+    sums: Tensor = (composed if is_own else _steps(values)).value_sums(flat, weights, *by)
+    return sums.reshape(*batch, *sums.shape[1:])
 
 
 def inverse(degree: Tensor, *, root: bool, least: float) -> Tensor:

@@ -40,16 +40,14 @@ def transition(
     return _scaled(back, left), sums
 
 
-def degrees(values: Tensor, weight: Tensor | None, *by: Any) -> tuple[Tensor, Tensor]:
-    """``Σ_e W_e H_ie`` and ``Σ_i H_ie``, ``(batch, rows, heads)`` each, from values and weights ``(batch or 1, M)``."""
+def value_sums(values: Tensor, weight: Tensor | None, *by: Any) -> Tensor:
+    """``Σ_p weight_m values_p`` of each group, ``(batch, groups, heads)``, from weights ``(batch or 1, members)``."""
     there = Segments(*by)
     batch, _, heads = values.shape
     if weight is None:
-        weight = values.new_ones(1, there.offsets.shape[0] - 1)
+        weight = values.new_ones(1, there.back_offsets.shape[0] - 1)
     per_head = weight[..., None, None].expand(batch, weight.shape[1], heads, 1)
-    ones = values.new_ones(batch, there.back_offsets.shape[0] - 1, heads, 1)
-    vertex = operators.segment_sum(per_head, values, *there.reversed())
-    return vertex.squeeze(-1), operators.segment_sum(ones, values, *there).squeeze(-1)
+    return operators.segment_sum(per_head, values, *by).squeeze(-1)  # type: ignore[no-any-return]
 
 
 def inverse(degree: Tensor, root: bool, least: float) -> Tensor:

@@ -174,7 +174,7 @@ transition_gradients = Operator("transition_gradients", _transition_gradients, _
 transition = Operator("transition", _transition, _fake_transition, _save_transition, _backward_transition)
 
 
-def _degrees(
+def _value_sums(
     values: Tensor,
     weight: Tensor | None,
     offsets: Tensor,
@@ -183,42 +183,29 @@ def _degrees(
     back_offsets: Tensor,
     back_members: Tensor,
     back_position: Tensor | None,
-) -> tuple[Tensor, Tensor]:
-    there, back = (offsets, members, position), (back_offsets, back_members, back_position)
-    return numba_backend.degrees(values, weight, there, back)
+) -> Tensor:
+    return numba_backend.value_sums(values, weight, (offsets, members, position))
 
 
-def _fake_degrees(values: Tensor, weight: Tensor | None, offsets: Tensor, *by: Any) -> tuple[Tensor, Tensor]:
-    batch, _, heads = values.shape
-    back_offsets = by[2]
-    vertex = values.new_empty(batch, back_offsets.shape[0] - 1, heads)
-    return vertex, values.new_empty(batch, offsets.shape[0] - 1, heads)
+def _fake_value_sums(values: Tensor, weight: Tensor | None, offsets: Tensor, *_: Any) -> Tensor:
+    return values.new_empty(values.shape[0], offsets.shape[0] - 1, values.shape[2])
 
 
-def _save_degrees(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
+def _save_value_sums(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
     ctx.save_for_backward(*inputs)
 
 
-def _backward_degrees(ctx: Any, grad_vertex: Tensor, grad_hyperedge: Tensor) -> tuple[Tensor | None, ...]:
+def _backward_value_sums(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     values, weight, *by = ctx.saved_tensors
-    if not torch.is_grad_enabled() and not ctx.needs_input_grad[1]:
-        grad: Tensor = degrees_gradient(grad_vertex, grad_hyperedge, weight, *by)
-        return grad, *[None] * 7
-    with torch.enable_grad():
-        own: list[Any] = [None if one is None else one.view_as(one) for one in (values, weight)]
-        found = torch.autograd.grad(
-            composed.degrees(*own, *by),
-            [one for one, need in zip(own, ctx.needs_input_grad, strict=False) if need],
-            (grad_vertex, grad_hyperedge),
-            create_graph=True,
-        )
-    grads = iter(found)
-    return *[next(grads) if need else None for need in ctx.needs_input_grad[:2]], *[None] * 6
+    needed = ctx.needs_input_grad[:2]
+    if torch.is_grad_enabled() or needed[1]:
+        found = _again(lambda *given: composed.value_sums(*given, *by), (values, weight), needed, grad)
+        return *found, *[None] * 6
+    return spread(grad, weight, *by), *[None] * 7
 
 
-def _degrees_gradient(
-    grad_vertex: Tensor,
-    grad_hyperedge: Tensor,
+def _spread(
+    grad: Tensor,
     weight: Tensor | None,
     offsets: Tensor,
     members: Tensor,
@@ -227,18 +214,15 @@ def _degrees_gradient(
     back_members: Tensor,
     back_position: Tensor | None,
 ) -> Tensor:
-    back = (back_offsets, back_members, back_position)
-    return numba_backend.degrees_gradient(grad_vertex, grad_hyperedge, weight, back)
+    return numba_backend.spread(grad, weight, (offsets, members, position))
 
 
-def _fake_degrees_gradient(
-    grad_vertex: Tensor, grad_hyperedge: Tensor, weight: Tensor | None, offsets: Tensor, members: Tensor, *_: Any
-) -> Tensor:
-    return grad_vertex.new_empty(grad_vertex.shape[0], members.shape[0], grad_vertex.shape[2])
+def _fake_spread(grad: Tensor, weight: Tensor | None, offsets: Tensor, members: Tensor, *_: Any) -> Tensor:
+    return grad.new_empty(grad.shape[0], members.shape[0], grad.shape[2])
 
 
-degrees_gradient = Operator("degrees_gradient", _degrees_gradient, _fake_degrees_gradient)
-degrees = Operator("degrees", _degrees, _fake_degrees, _save_degrees, _backward_degrees)
+spread = Operator("spread", _spread, _fake_spread)
+value_sums = Operator("value_sums", _value_sums, _fake_value_sums, _save_value_sums, _backward_value_sums)
 
 
 def _inverse(degree: Tensor, root: bool, least: float) -> Tensor:

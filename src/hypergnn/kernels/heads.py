@@ -128,33 +128,23 @@ def attend_gradient(
 
 
 @compiled
-def degrees_gradient(
-    grad_vertex: Array,
-    grad_hyperedge: Array,
-    weight: Array,
-    offsets: Array,
-    members: Array,
-    out: Array,
-    start: int,
-    stop: int,
+def spread(
+    grad: Array, weight: Array, offsets: Array, members: Array, position: Array, out: Array, start: int, stop: int
 ) -> None:
-    """Gradient of ``D_i = Σ_e W_e H_ie`` and ``B_e = Σ_i H_ie`` for ``H``, one vertex after the other."""
+    """``out_p = weight_m grad_g``: what a group got, for each trial and head, to all its incidences."""
     heads, size, number, one = out.shape[2], out.itemsize, out.dtype.type(0), out.dtype.type(1)
     wide = heads - heads % 8
     for trial in range(out.shape[0]):
-        ours = grad_vertex.ctypes.data + trial * grad_vertex.shape[1] * heads * size
-        theirs = grad_hyperedge.ctypes.data + trial * grad_hyperedge.shape[1] * heads * size
+        given = grad.ctypes.data + trial * grad.shape[1] * heads * size
         to = out.ctypes.data + trial * out.shape[1] * heads * size
-        for vertex in range(start, stop):
-            for place in range(np.intp(offsets[vertex]), np.intp(offsets[vertex + 1])):
-                hyperedge = np.intp(members[place])
-                factor = weight[hyperedge] if weight.size else one
+        for group in range(start, stop):
+            for place in range(np.intp(offsets[group]), np.intp(offsets[group + 1])):
+                incidence = np.intp(position[place]) if position.size else place
+                factor = weight[members[place]] if weight.size else one
                 for head in range(0, wide, 8):
-                    come = alike(factor) * lanes(ours, vertex * heads + head, number)
-                    put(to, place * heads + head, come + lanes(theirs, hyperedge * heads + head, number))
+                    put(to, incidence * heads + head, alike(factor) * lanes(given, group * heads + head, number))
                 for head in range(wide, heads):
-                    come_one = factor * grad_vertex[trial, vertex, head]
-                    out[trial, place, head] = come_one + grad_hyperedge[trial, hyperedge, head]
+                    out[trial, incidence, head] = factor * grad[trial, group, head]
 
 
 @compiled

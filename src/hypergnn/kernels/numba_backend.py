@@ -248,21 +248,19 @@ def sum_values(values: Tensor, weight: Tensor | None, by: Grouping) -> Tensor:
     return out
 
 
-def degrees(values: Tensor, weight: Tensor | None, there: Grouping, back: Grouping) -> tuple[Tensor, Tensor]:
-    """``Σ_e W_e H_ie`` of each vertex and ``Σ_i H_ie`` of each hyperedge, ``(batch, rows, heads)`` each."""
+def value_sums(values: Tensor, weight: Tensor | None, by: Grouping) -> Tensor:
+    """:func:`sum_values` with weights that heads share, ``(batch or 1, members)``."""
     batch, _, n_heads = values.shape
-    factors = None if weight is None else weight.unsqueeze(-1).expand(batch, -1, n_heads)
-    return sum_values(values, factors, back), sum_values(values, None, there)
+    return sum_values(values, None if weight is None else weight.unsqueeze(-1).expand(batch, -1, n_heads), by)
 
 
-def degrees_gradient(grad_vertex: Tensor, grad_hyperedge: Tensor, weight: Tensor | None, back: Grouping) -> Tensor:
-    """Gradient of :func:`degrees` for the values, ``(batch, incidences, heads)``."""
-    offsets, members, _ = back
-    out = _new(grad_vertex, grad_vertex.shape[0], members.shape[0], grad_vertex.shape[2])
-    grads = (_array(grad_vertex), _array(grad_hyperedge))
-    factors = np.empty(0, grads[0].dtype) if weight is None else _array(weight[0])
-    arrays = (*grads, factors, _ids(offsets), _ids(members), _array(out))
-    _by_group(heads.degrees_gradient, offsets, 2 * out.numel(), *arrays)
+def spread(grad: Tensor, weight: Tensor | None, by: Grouping) -> Tensor:
+    """Gradient of :func:`value_sums` for the values, ``(batch, incidences, heads)``; trials share the weights."""
+    offsets, members, position = by
+    out, grads = _new(grad, grad.shape[0], members.shape[0], grad.shape[2]), _array(grad)
+    factors = np.empty(0, grads.dtype) if weight is None else _array(weight[0])
+    arrays = (grads, factors, _ids(offsets), _ids(members), _index(position), _array(out))
+    _by_group(heads.spread, offsets, out.numel(), *arrays)
     return out
 
 

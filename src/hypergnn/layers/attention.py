@@ -7,8 +7,8 @@ from torch import Tensor, nn
 
 from hypergnn import functional
 from hypergnn.checks import check_choice, check_features, check_number, check_size
-from hypergnn.functional.attention import SOFTMAX_OVER, SoftmaxOver
-from hypergnn.functional.convolution import NORMALIZATIONS, Normalization, check_hypergraph
+from hypergnn.functional.attention import SOFTMAX_OVER
+from hypergnn.functional.convolution import NORMALIZATIONS, Normalization, SoftmaxOver, check_hypergraph
 from hypergnn.functional.pairwise import check_graph
 from hypergnn.functional.projection import Features, project
 from hypergnn.graph import Graph
@@ -163,6 +163,7 @@ class HypergraphAttention(AttentionLayer):
             incidence,
             normalization=self.normalization,
             dropped=self._drop(incidence, H.incidence_places),
+            softmax_over=self.softmax_over,
         )
         out = self._finish(out.flatten(-2), x, finish)
         return (out, incidence) if return_attention else out
@@ -343,6 +344,7 @@ class MeanAttention(AttentionLayer):
             incidence,
             normalization=self.normalization,
             dropped=self._drop(incidence, H.incidence_places),
+            softmax_over="hyperedges",
         )
         out = self._finish(out.flatten(-2), x, finish)
         return (out, attention, incidence) if return_attention else out
