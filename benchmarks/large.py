@@ -15,6 +15,8 @@ from benchmarks.measuring import Contestant, Ready, Say, Work, interleave, prepa
 from benchmarks.peers import DHG, DHGPlus, Peer, PyG, TorchSparse
 from benchmarks.settings import Settings
 from hypergnn import Hypergraph
+from hypergnn.incidence import Segments
+from hypergnn.kernels.large_groups import large_groups
 
 FEATURES = 64
 PEERS: dict[str, Peer] = {peer.name: peer for peer in (PyG(), TorchSparse("row"), DHGPlus(), DHG())}
@@ -123,15 +125,21 @@ def bandwidth(settings: Settings, say: Say) -> dict[str, Any]:
 def bytes_moved(H: Hypergraph, features: int = FEATURES) -> int:
     """Bytes that the sums of a step must move, two forward and two backward.
 
-    Each gathers a row and reads an index for each incidence, and writes the rows of its sums once.
+    Each gathers a row and reads an index for each incidence, and writes the rows of its sums once. Where large groups
+    are summed by walking all rows, these are read once, and not for each of the incidences.
 
     Example:
         >>> bytes_moved(Hypergraph.from_hyperedges([[0, 1, 2]], n_vertices=3), features=2)
         208
     """
-    row = 4 * features
-    gathered = H.n_incidences * (row + H.vertex.element_size())
-    return 2 * (gathered + H.n_hyperedges * row) + 2 * (gathered + H.n_vertices * row)
+    return 2 * sum(_bytes_of_a_sum(by, 4 * features) for by in (H.hyperedges, H.vertices))
+
+
+def _bytes_of_a_sum(by: Segments, row: int) -> int:
+    found = large_groups(by.offsets, by.back_offsets, by.back_members, row)
+    n_walked = 0 if found is None else found.members.size
+    n_rows = by.members.shape[0] - n_walked + by.n_groups + (by.back_offsets.shape[0] - 1 if n_walked else 0)
+    return n_rows * row + by.members.shape[0] * by.members.element_size()
 
 
 def _growth_of_pyg(settings: Settings, say: Say) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from benchmarks.inputs import skewed
 from benchmarks.measuring import Contestant, Spread, interleave, prepare, ratios
 from benchmarks.peers import DHG, DHGPlus, Matrix, Network, PyG, TorchSparse
 from benchmarks.settings import Settings
+from hypergnn.kernels import large_groups
 
 pytestmark = pytest.mark.filterwarnings("ignore:Sparse invariant checks are implicitly disabled:UserWarning")
 
@@ -291,6 +292,13 @@ def test_all_cases_have_been_measured(results):
 def test_bytes_are_those_of_four_sums(small):
     sums = 4 * 120 * (64 * 4 + small.vertex.element_size())
     assert large.bytes_moved(small) == sums + 2 * 40 * 256 + 2 * 30 * 256
+
+
+def test_rows_that_are_walked_are_counted_once(monkeypatch):
+    H = hg.Hypergraph.from_hyperedges([range(100), range(100), range(100)], n_vertices=100)
+    gathered = large.bytes_moved(H)
+    monkeypatch.setattr(large_groups, "CACHE", 0)
+    assert gathered - large.bytes_moved(H) == 2 * (300 - 100) * 256  # the other two sums are of small groups
 
 
 def test_quick_is_smaller_than_full_in_everything():

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 from statistics import mean, stdev
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from hypergnn.experiments import measures, runner
 from hypergnn.experiments.cells import Cell, Comparison, Published, Table
 from hypergnn.experiments.markdown import BEGIN, END, kept, readme_table, results_page, with_table
 from hypergnn.experiments.paper import MAX_EPOCHS, STAND_IN, TABLES
-from hypergnn.experiments.results import INDEX, Results, TrialRecord
+from hypergnn.experiments.results import INDEX, MEASURES, Origin, Results, TrialRecord
 from hypergnn.experiments.runner import reproduce, runs_of, with_graph
 from hypergnn.experiments.statistics import compare, summarise, verdict
 from hypergnn.experiments.text import as_text, claims_of, line_of
@@ -24,7 +25,7 @@ from hypergnn.shared_graph import SharedGraph
 from hypergnn.training import fit
 
 ROOT = Path(__file__).parent.parent
-NOTHING = Results({}, {}, [], {})
+NOTHING = Results({}, {})
 
 
 def cell(name, model="hyper-conv", published=None, **settings):
@@ -52,7 +53,7 @@ def results_of(**accuracies):
         SMALL.cell(name).run: [TrialRecord(seed, 10, 5, 70.0, value, 0.5) for seed, value in enumerate(values)]
         for name, values in accuracies.items()
     }
-    return Results(runs, {"small:digits/nodes": 1797}, [], {})
+    return Results(runs, {"small:digits/nodes": 1797})
 
 
 def test_every_table_of_the_paper_is_there_with_its_cells():
@@ -268,11 +269,53 @@ def test_compact_records_say_the_same(tmp_path):
     full = reproduce([SMALL], trials=2, out=tmp_path / "run", jobs=1).results
     full.write(tmp_path / "kept")
     back = Results.read(tmp_path / "kept")
-    assert (back.runs, back.measures, back.environments) == (full.runs, full.measures, full.environments)
+    assert (back.runs, back.measures, back.origins) == (full.runs, full.measures, full.origins)
     assert back.run_folder(SMALL.cell("conv")) is None
     assert sorted(path.name for path in (tmp_path / "kept").iterdir()) == ["digits.csv", INDEX]
-    full.write(tmp_path / "less", trials=1)
+    full.first(1).write(tmp_path / "less")
     assert [len(run) for run in Results.read(tmp_path / "less").runs.values()] == [1, 1]
+
+
+def test_what_is_measured_anew_takes_the_place_of_what_was_there():
+    new, old = Origin([{"commit": "new"}], 60.0), Origin([{"commit": "old"}], 90.0)
+    trial = TrialRecord(0, 9, 3, 80.0, 81.0, 1.0)
+    before = Results({"cora/a": [trial], "cora/b": [trial]}, {"timing:x": 1.0}, {"cora/a": old, "cora/b": old})
+    both = Results({"cora/a": []}, {"timing:x": 2.0}, {"cora/a": new}).over(before)
+    assert both.runs == {"cora/a": [], "cora/b": [trial]}
+    assert both.measures == {"timing:x": 2.0}
+    assert both.origins == {"cora/a": new, "cora/b": old}
+    assert both.environments == [{"commit": "new"}, {"commit": "old"}]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        ((90.0, 90.0), "hours of one core, 3 minutes by the clock."),
+        ((120.0, None), "hours of one core, 2 minutes by the clock for 1 of the settings."),
+        ((None, None), "hours of one core."),
+    ],
+)
+def test_the_page_says_how_long_it_took_by_the_clock(seconds, said):
+    runs = {run: [TrialRecord(0, 9, 3, 80.0, 81.0, 1.0)] for run in ("cora/a", "cora/b")}
+    origins = {run: Origin(seconds=one) for run, one in zip(runs, seconds, strict=True)}
+    assert said in results_page(Results(runs, {}, origins))
+
+
+def test_the_clock_counts_all_sessions_of_a_run(tmp_path, monkeypatch):
+    now = iter(range(0, 10**6, 10))
+    monkeypatch.setattr(runner, "time", SimpleNamespace(monotonic=lambda: next(now)))
+    cell = SMALL.cell("conv")
+    first = reproduce([SMALL], trials=1, out=tmp_path, jobs=1).results.origins[cell.run].seconds
+    assert first > 0
+    assert reproduce([SMALL], trials=1, out=tmp_path, jobs=1).results.origins[cell.run].seconds == first
+    more = reproduce([SMALL], trials=2, out=tmp_path, jobs=1).results
+    assert more.origins[cell.run].seconds > first
+    noted = json.loads((tmp_path / MEASURES).read_bytes())
+    del noted["seconds"][cell.run]
+    (tmp_path / MEASURES).write_text(json.dumps(noted))
+    unknown = reproduce([SMALL], trials=3, out=tmp_path, jobs=1).results.origins
+    assert unknown[cell.run].seconds is None, "the time of the trials before is not known"
+    assert unknown[SMALL.cell("gcn").run].seconds > 0
 
 
 def test_damaged_or_missing_records_are_refused(tmp_path):
@@ -286,7 +329,7 @@ def test_damaged_or_missing_records_are_refused(tmp_path):
     with pytest.raises(ValueError, match="has 1 trials, and not 2"):
         Results.read(tmp_path)
     (tmp_path / INDEX).write_text(json.dumps({"format": 99}))
-    with pytest.raises(ValueError, match="format 99, and this version reads 1"):
+    with pytest.raises(ValueError, match="format 99, and this version reads 2"):
         Results.read(tmp_path)
 
 
@@ -361,14 +404,14 @@ def test_the_page_says_what_does_not_hold():
         ]
         for model, values in (("gcn", high), ("hyper-conv", low), ("gat", low), ("hyper-attention", high))
     }
-    page = results_page(Results(runs, {"datasets:cora/edges": 5278}, [], {}))
+    page = results_page(Results(runs, {"datasets:cora/edges": 5278}))
     assert "12 trials of 4 different settings, 12.0 hours of one core" in page
     assert "| GCN\\* | Cora | 84.00 ± 0.10 | 3 | 83.75 … 84.25 | 81.80 | above |" in page
     assert "| Cora | edges | 5278 |  |  | 5429 | counted otherwise |" in page
     against = page.partition("## Claims of the paper that do not hold")[2]
     assert "- baselines: Hyper-Conv. (Cora) > GCN* (Cora) (-4.00)" in against
     assert "Hyper-Atten. (Cora) > GAT* (Cora)" not in against
-    table = readme_table(Results(runs, {}, [], {}))
+    table = readme_table(Results(runs, {}))
     assert "| Hyper-Conv. | 80.00 ± 0.10 | 82.19 | – | 70.35 |" in table
     with pytest.raises(ValueError, match="the README must have the marks"):
         with_table(f"{BEGIN} {BEGIN} {END}", NOTHING)

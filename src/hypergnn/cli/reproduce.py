@@ -39,7 +39,7 @@ def register(commands: Commands) -> None:
     parser.add_argument(
         "--jobs", type=int, metavar="N", help="workers, each with trials of its own (default: as torch has threads)"
     )
-    parser.add_argument("--keep", metavar="DIR", help="write the records in compact form to DIR at the end")
+    parser.add_argument("--keep", metavar="DIR", help="put the records in compact form into DIR at the end")
     parser.add_argument("--quiet", action="store_true", help="print the tables only")
     parser.set_defaults(run=_reproduce)
 
@@ -49,14 +49,16 @@ def _reproduce(arguments: argparse.Namespace) -> int:
         tables, datasets, trials = _chosen(arguments)
         done, tables, datasets = _run(arguments, tables, datasets, trials)
     if done is None or done.interrupted:
-        kept = 0 if done is None else sum(map(len, done.results.runs.values()))
-        print(f"stopped: {kept} trials are kept in {arguments.out}. To resume:", file=sys.stderr)
+        finished = 0 if done is None else sum(map(len, done.results.runs.values()))
+        print(f"stopped: {finished} trials are kept in {arguments.out}. To resume:", file=sys.stderr)
         print(f"  {arguments.typed}", file=sys.stderr)
         return 130
+    from hypergnn.experiments.markdown import kept
+
     _print(done, tables, datasets)
     _write_page(arguments)
     if arguments.keep is not None:
-        done.results.write(arguments.keep, trials=trials)
+        done.results.first(trials).over(kept(arguments.keep)).write(arguments.keep)
         print(f"\nrecords: {arguments.keep}")
     return 0
 

@@ -53,14 +53,14 @@ def kept(folder: str | os.PathLike[str]) -> Results:
         >>> kept("nowhere").runs
         {}
     """
-    return Results.read(folder) if Path(folder, INDEX).exists() else Results({}, {}, [], {})
+    return Results.read(folder) if Path(folder, INDEX).exists() else Results({}, {})
 
 
 def results_page(results: Results) -> str:
     """``docs/results.md``.
 
     Example:
-        >>> print(results_page(Results({}, {}, [], {})).splitlines()[-1])  # doctest: +ELLIPSIS
+        >>> print(results_page(Results({}, {})).splitlines()[-1])  # doctest: +ELLIPSIS
         No results are kept yet: ...
     """
     if not results.runs and not results.measures:
@@ -73,7 +73,7 @@ def readme_table(results: Results) -> str:
     """The table of the README: Table 2 of the paper.
 
     Example:
-        >>> readme_table(Results({}, {}, [], {})).splitlines()[1]  # doctest: +ELLIPSIS
+        >>> readme_table(Results({}, {})).splitlines()[1]  # doctest: +ELLIPSIS
         'No results are kept yet: ...'
     """
     table = TABLES["baselines"]
@@ -97,7 +97,7 @@ def with_table(readme: str, results: Results) -> str:
         ValueError: If it does not have the two marks that the table stands between.
 
     Example:
-        >>> with_table(f"before {BEGIN}old{END} after", Results({}, {}, [], {})).startswith("before <!--")
+        >>> with_table(f"before {BEGIN}old{END} after", Results({}, {})).startswith("before <!--")
         True
     """
     if readme.count(BEGIN) != 1 or readme.count(END) != 1:
@@ -114,9 +114,19 @@ def _overview(results: Results) -> str:
     trials = sum(map(len, results.runs.values()))
     hours = sum(trial.seconds for run in results.runs.values() for trial in run) / 3600
     return (
-        f"{trials} trials of {len(results.runs)} different settings, {hours:.1f} hours of one core. Of the cells that "
-        f"the paper has a number for: {', '.join(said) or 'none measured'}.\n"
+        f"{trials} trials of {len(results.runs)} different settings, {hours:.1f} hours of one core{_clock(results)}. "
+        f"Of the cells that the paper has a number for: {', '.join(said) or 'none measured'}.\n"
     )
+
+
+def _clock(results: Results) -> str:
+    """How long all of it took by the clock, as far as anybody looked."""
+    times = [origin.seconds for run, origin in results.origins.items() if run in results.runs]
+    known = [seconds for seconds in times if seconds is not None]
+    if not known:
+        return ""
+    of = "" if len(known) == len(results.runs) else f" for {len(known)} of the settings"
+    return f", {sum(known) / 60:.0f} minutes by the clock{of}"
 
 
 def _section(table: Table, results: Results) -> str:

@@ -7,7 +7,7 @@ import io
 import json
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ INDEX = "results.json"
 """The file of the compact form that names its runs; the trials of each dataset stand beside it."""
 MEASURES = "measures.json"
 """The file of a reproduction that holds what is not found by trials: counts and times."""
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -36,12 +36,22 @@ class TrialRecord:
 
 
 @dataclass(frozen=True)
+class Origin:
+    """Where a run was measured, and how long that took."""
+
+    environments: list[dict[str, Any]] = field(default_factory=list)
+    """Each version, processor and platform that some of it was measured with."""
+    seconds: float | None = None
+    """By the clock, all sessions together; ``None`` where nobody looked."""
+
+
+@dataclass(frozen=True)
 class Results:
     """All that was measured, by the runs of the cells.
 
     Example:
         >>> from hypergnn.experiments.paper import TABLES
-        >>> Results({}, {}, [], {}).trials(TABLES["baselines"].cell("cora/gcn"))
+        >>> Results({}, {}).trials(TABLES["baselines"].cell("cora/gcn"))
         []
     """
 
@@ -49,9 +59,9 @@ class Results:
     """The trials of each run, by :attr:`Cell.run`, in the order of their seeds."""
     measures: Mapping[str, float]
     """Numbers that are not found by trials, by ``table:name`` of their cell."""
-    environments: list[dict[str, Any]]
-    """Each version, processor and platform that something was measured with."""
-    folders: Mapping[str, Path]
+    origins: Mapping[str, Origin] = field(default_factory=dict)
+    """Where each run comes from; what is not found by trials, under ``"measures"``."""
+    folders: Mapping[str, Path] = field(default_factory=dict)
     """The run folders, with curves and models; the compact form has none."""
 
     @classmethod
@@ -65,6 +75,11 @@ class Results:
         if (folder / INDEX).exists():
             return _read_compact(folder)
         return _read_folders(folder)
+
+    @property
+    def environments(self) -> list[dict[str, Any]]:
+        """Each version, processor and platform that something was measured with."""
+        return _different(one for origin in self.origins.values() for one in origin.environments)
 
     @property
     def environment(self) -> dict[str, Any]:
@@ -87,35 +102,60 @@ class Results:
         """The run folder of a cell with curves and the best model, where there is one."""
         return None if cell.config is None else self.folders.get(cell.run)
 
-    def write(self, folder: str | os.PathLike[str], *, trials: int | None = None) -> None:
+    def first(self, trials: int) -> Results:
+        """The same without trials whose seeds are not below a number.
+
+        Example:
+            >>> Results({"cora/gcn-00000000": [TrialRecord(7, 300, 199, 79.0, 81.5, 2.5)]}, {}).first(7).runs
+            {'cora/gcn-00000000': []}
+        """
+        return replace(
+            self, runs={run: [one for one in records if one.seed < trials] for run, records in self.runs.items()}
+        )
+
+    def over(self, before: Results) -> Results:
+        """These, and of what was measured before all runs and numbers that are not among them.
+
+        Example:
+            >>> Results({}, {"timing:cora/ratio": 9.0}).over(Results({"cora/gcn-00000000": []}, {})).runs
+            {'cora/gcn-00000000': []}
+        """
+        return replace(
+            self,
+            runs={**before.runs, **self.runs},
+            measures={**before.measures, **self.measures},
+            origins={**before.origins, **self.origins},
+        )
+
+    def write(self, folder: str | os.PathLike[str]) -> None:
         """Write the compact form: an index, and a CSV file for each dataset with a line per trial.
 
         Args:
             folder: Where to; made if missing.
-            trials: Only those with seeds below this.
 
         Example:
             >>> import tempfile
             >>> runs = {"cora/gcn-00000000": [TrialRecord(0, 300, 199, 79.0, 81.5, 2.5)]}
             >>> with tempfile.TemporaryDirectory() as folder:
-            ...     Results(runs, {}, [], {}).write(folder)
+            ...     Results(runs, {}).write(folder)
             ...     Results.read(folder).runs == runs
             True
         """
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        chosen = {
-            run: [record for record in records if trials is None or record.seed < trials]
-            for run, records in sorted(self.runs.items())
-        }
-        for dataset in sorted({run.partition("/")[0] for run in chosen}):
-            own = {run: records for run, records in chosen.items() if run.startswith(f"{dataset}/")}
+        for dataset in sorted({run.partition("/")[0] for run in self.runs}):
+            own = {run: records for run, records in sorted(self.runs.items()) if run.startswith(f"{dataset}/")}
             write_atomic(folder / f"{dataset}.csv", _as_csv(own))
+        environments = self.environments
         index = {
             "format": FORMAT,
-            "environments": self.environments,
+            "environments": environments,
             "measures": dict(self.measures),
-            "runs": {run: len(records) for run, records in chosen.items()},
+            "trials": {run: len(records) for run, records in sorted(self.runs.items())},
+            "origins": {
+                name: {"environments": [environments.index(one) for one in own.environments], "seconds": own.seconds}
+                for name, own in sorted(self.origins.items())
+            },
         }
         write_atomic(folder / INDEX, json.dumps(index, indent=2, allow_nan=False).encode() + b"\n")
 
@@ -138,17 +178,21 @@ def _read_compact(folder: Path) -> Results:
         index = json.loads((folder / INDEX).read_bytes())
         if index["format"] != FORMAT:
             raise ValueError(f"format {index['format']!r}, and this version reads {FORMAT}")
-        runs: dict[str, list[TrialRecord]] = {run: [] for run in index["runs"]}
+        runs: dict[str, list[TrialRecord]] = {run: [] for run in index["trials"]}
         for dataset in {run.partition("/")[0] for run in runs}:
             with open(folder / f"{dataset}.csv", encoding="utf-8", newline="") as file:
                 for line in csv.DictReader(file):
                     run = line.pop("run")
                     runs[run].append(_as_record({name: _KINDS.get(name, float)(line[name]) for name in _COLUMNS}))
-        short = [run for run, count in index["runs"].items() if len(runs[run]) != count]
+        short = [run for run, count in index["trials"].items() if len(runs[run]) != count]
         if short:
-            raise ValueError(f"{short[0]} has {len(runs[short[0]])} trials, and not {index['runs'][short[0]]}")
-        return Results(runs, index["measures"], index["environments"], {})
-    except (ValueError, KeyError, TypeError, OSError) as error:
+            raise ValueError(f"{short[0]} has {len(runs[short[0]])} trials, and not {index['trials'][short[0]]}")
+        origins = {
+            name: Origin([index["environments"][one] for one in own["environments"]], own["seconds"])
+            for name, own in index["origins"].items()
+        }
+        return Results(runs, index["measures"], origins)
+    except (ValueError, LookupError, TypeError, OSError) as error:
         raise ValueError(f"{folder} must hold whole results; {INDEX} and its tables do not agree: {error}.") from error
 
 
@@ -156,18 +200,14 @@ def _read_folders(folder: Path) -> Results:
     if not folder.is_dir():
         raise ValueError(f"folder must be that of a reproduction, or hold {INDEX}; there is no {folder}.")
     found = {path.parent.relative_to(folder).as_posix(): path.parent for path in folder.glob(f"*/*/{ledger.RUN}")}
-    measures_file = folder / MEASURES
-    if not found and not measures_file.exists():
+    if not found and not (folder / MEASURES).exists():
         raise ValueError(f"folder must be that of a reproduction, or hold {INDEX}; {folder} has no run in it.")
+    noted = _noted(folder)
+    origins = {run: Origin(_read_environments(path), noted["seconds"].get(run)) for run, path in found.items()}
+    if noted["environments"]:
+        origins["measures"] = Origin(noted["environments"])
     runs = {run: _read_trials(path) for run, path in sorted(found.items())}
-    noted = json.loads(measures_file.read_bytes()) if measures_file.exists() else {"environments": [], "measures": {}}
-    environments = [one for path in found.values() for one in _read_environments(path)] + noted["environments"]
-    return Results(
-        runs=runs,
-        measures=noted["measures"],
-        environments=[one for place, one in enumerate(environments) if one not in environments[:place]],
-        folders=found,
-    )
+    return Results(runs, noted["measures"], origins, found)
 
 
 def _read_trials(folder: Path) -> list[TrialRecord]:
@@ -192,9 +232,32 @@ def _as_record(record: Mapping[str, Any]) -> TrialRecord:
 
 def note(folder: Path, measures: Mapping[str, float], environment: dict[str, Any]) -> None:
     """Add numbers that are not found by trials to the folder of a reproduction."""
+    noted = _noted(folder)
+    noted["measures"].update(measures)
+    noted["environments"] = _different([*noted["environments"], environment])
+    _write_noted(folder, noted)
+
+
+def note_seconds(folder: Path, run: str, seconds: float) -> None:
+    """Write down how long a run has taken by the clock, all sessions together."""
+    noted = _noted(folder)
+    noted["seconds"][run] = round(seconds, 3)
+    _write_noted(folder, noted)
+
+
+def _noted(folder: Path) -> dict[str, Any]:
     path = folder / MEASURES
-    before = json.loads(path.read_bytes()) if path.exists() else {"environments": [], "measures": {}}
-    environments = before["environments"] + [environment] * (environment not in before["environments"])
-    content = {"environments": environments, "measures": {**before["measures"], **measures}}
+    noted: dict[str, Any] = json.loads(path.read_bytes()) if path.exists() else {}
+    return {"environments": [], "measures": {}, "seconds": {}, **noted}
+
+
+def _write_noted(folder: Path, noted: dict[str, Any]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    write_atomic(path, json.dumps(content, indent=2, allow_nan=False).encode() + b"\n")
+    write_atomic(folder / MEASURES, json.dumps(noted, indent=2, allow_nan=False).encode() + b"\n")
+
+
+def _different(environments: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for one in environments:
+        found += [one] * (one not in found)
+    return found

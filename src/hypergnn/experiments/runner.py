@@ -13,7 +13,7 @@ from hypergnn.checks import check_size
 from hypergnn.datasets import DataNotFoundError, Dataset, load
 from hypergnn.experiments import measures
 from hypergnn.experiments.cells import Cell, Table
-from hypergnn.experiments.results import Results, note
+from hypergnn.experiments.results import Origin, Results, note, note_seconds
 from hypergnn.graph import Graph
 from hypergnn.models import KINDS, Config
 from hypergnn.shared_graph import SharedGraph
@@ -153,7 +153,7 @@ def _read(out: Path) -> Results:
     except ValueError:
         if out.exists() and any(out.iterdir()):
             raise
-        return Results({}, {}, [], {})
+        return Results({}, {})
 
 
 class _Session:
@@ -172,9 +172,11 @@ class _Session:
         self.loaded: dict[str, Dataset] = {}
         self.joined: dict[str, Dataset] = {}  # the same with graphs
         self.missing: dict[str, DataNotFoundError] = {}
-        before = _read(out).runs
-        self.before = {job.run: sum(record.seed < trials for record in before.get(job.run, [])) for job in todo}
+        before = _read(out)
+        self.before = {job.run: sum(record.seed < trials for record in before.runs.get(job.run, [])) for job in todo}
         self.done = dict(self.before)
+        known = {job.run: before.origins.get(job.run, Origin()).seconds for job in todo}
+        self.seconds = {run: known[run] if trials_there else 0.0 for run, trials_there in self.before.items()}
         self.worked = 0.0  # trials finished in this session, in units of Job.weight
         self.training = 0.0  # seconds that they took
         self.fitting_since = self.start
@@ -223,20 +225,32 @@ class _Session:
 
     def _fit(self, job: Job, data: Dataset) -> Outcome:
         def tell(current: RunProgress) -> None:
-            self.done[job.run] = current.done
+            if current.done > self.done[job.run]:
+                self.done[job.run] = current.done
+                self._note_seconds(job)
             if self.on_progress is not None:
                 self.on_progress(self._progress(job, current))
 
         self.fitting_since = time.monotonic()
-        return fit(
-            data,
-            job.config,
-            trials=self.trials,
-            out=self.out / job.run,
-            jobs=self.jobs,
-            curves=True,
-            on_progress=tell,
-        )
+        try:
+            return fit(
+                data,
+                job.config,
+                trials=self.trials,
+                out=self.out / job.run,
+                jobs=self.jobs,
+                curves=True,
+                on_progress=tell,
+            )
+        finally:
+            if self.before[job.run] < self.trials:
+                self._note_seconds(job)
+
+    def _note_seconds(self, job: Job) -> None:
+        """Add what this session has spent on a run, unless the time of its earlier trials is not known."""
+        before = self.seconds[job.run]
+        if before is not None:
+            note_seconds(self.out, job.run, before + time.monotonic() - self.fitting_since)
 
     def _progress(self, job: Job, current: RunProgress) -> Progress:
         counted = [one for one in self.todo if one.dataset not in self.missing]

@@ -57,7 +57,7 @@ def line_of(cell: Cell, results: Results) -> Line:
 
     Example:
         >>> from hypergnn.experiments.paper import TABLES
-        >>> line = line_of(TABLES["sota"].cell("pubmed/ours"), Results({}, {}, [], {}))
+        >>> line = line_of(TABLES["sota"].cell("pubmed/ours"), Results({}, {}))
         >>> line.measured, line.published, line.verdict
         ('–', '78.4 ± 0.3', 'not run')
     """
@@ -84,7 +84,7 @@ def claims_of(table: Table, results: Results) -> list[Claim]:
 
     Example:
         >>> from hypergnn.experiments.paper import TABLES
-        >>> claims_of(TABLES["hidden"], Results({}, {}, [], {}))
+        >>> claims_of(TABLES["hidden"], Results({}, {}))
         []
     """
     found = []
@@ -144,7 +144,7 @@ def as_text(table: Table, results: Results, datasets: Sequence[str] | None = Non
 
     Example:
         >>> from hypergnn.experiments.paper import TABLES
-        >>> print(as_text(TABLES["newsgroup"], Results({}, {}, [], {})).splitlines()[0])
+        >>> print(as_text(TABLES["newsgroup"], Results({}, {})).splitlines()[0])
         Section 4.2: text categorisation
     """
     parts = [table.title, grid(HEAD, rows_of(table, results, datasets))]
