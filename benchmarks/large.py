@@ -6,6 +6,7 @@ from functools import cache
 from statistics import median
 from typing import Any
 
+import numpy as np
 import torch
 
 import hypergnn as hg
@@ -137,9 +138,10 @@ def bytes_moved(H: Hypergraph, features: int = FEATURES) -> int:
 
 def _bytes_of_a_sum(by: Segments, row: int) -> int:
     found = large_groups(by.offsets, by.back_offsets, by.back_members, row)
-    n_walked = 0 if found is None else found.members.size
-    n_rows = by.members.shape[0] - n_walked + by.n_groups + (by.back_offsets.shape[0] - 1 if n_walked else 0)
-    return n_rows * row + by.members.shape[0] * by.members.element_size()
+    n_gathered, n_walked = by.members.shape[0], 0
+    if found is not None:
+        n_gathered, n_walked = n_gathered - found.members.size, int(np.count_nonzero(np.diff(found.offsets)))
+    return (n_gathered + n_walked + by.n_groups) * row + by.members.shape[0] * by.members.element_size()
 
 
 def _growth_of_pyg(settings: Settings, say: Say) -> dict[str, Any]:

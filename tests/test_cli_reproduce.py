@@ -43,6 +43,9 @@ def test_tables_are_printed_and_kept(small, capsys):
     assert "0/2 runs, 0/4 trials | small, conv on digits: 0/2, test –, " in lines[0]
     assert "0:00 left, 2/2 runs, 4/4 trials | small, gcn on digits: 2/2, test " in lines[-1]
     assert Results.read("kept").runs == Results.read("runs/paper").runs
+    assert run("small", "--trials", 1, "--jobs", 1, "--keep", "kept", "--quiet", "--out", "other") == 0
+    assert Results.read("kept").runs == Results.read("runs/paper").runs, "fewer trials take no place"
+    capsys.readouterr()
     assert run("small", "--trials", 2, "--quiet", "--out", small / "runs" / "paper") == 0
     assert capsys.readouterr().err == ""
     assert run("small", "--trials", 3, "--jobs", 1) == 0

@@ -16,7 +16,7 @@ from hypergnn.experiments import measures, runner
 from hypergnn.experiments.cells import Cell, Comparison, Published, Table
 from hypergnn.experiments.markdown import BEGIN, END, kept, readme_table, results_page, with_table
 from hypergnn.experiments.paper import MAX_EPOCHS, STAND_IN, TABLES
-from hypergnn.experiments.results import INDEX, MEASURES, Origin, Results, TrialRecord
+from hypergnn.experiments.results import CLOCK, INDEX, MEASURED, Origin, Results, TrialRecord
 from hypergnn.experiments.runner import reproduce, runs_of, with_graph
 from hypergnn.experiments.statistics import compare, summarise, verdict
 from hypergnn.experiments.text import as_text, claims_of, line_of
@@ -279,12 +279,22 @@ def test_compact_records_say_the_same(tmp_path):
 def test_what_is_measured_anew_takes_the_place_of_what_was_there():
     new, old = Origin([{"commit": "new"}], 60.0), Origin([{"commit": "old"}], 90.0)
     trial = TrialRecord(0, 9, 3, 80.0, 81.0, 1.0)
-    before = Results({"cora/a": [trial], "cora/b": [trial]}, {"timing:x": 1.0}, {"cora/a": old, "cora/b": old})
-    both = Results({"cora/a": []}, {"timing:x": 2.0}, {"cora/a": new}).over(before)
-    assert both.runs == {"cora/a": [], "cora/b": [trial]}
-    assert both.measures == {"timing:x": 2.0}
-    assert both.origins == {"cora/a": new, "cora/b": old}
-    assert both.environments == [{"commit": "new"}, {"commit": "old"}]
+    origins = {"cora/a": old, "cora/b": old, "cora/c": old, MEASURED: old}
+    before = Results({"cora/a": [trial], "cora/b": [trial], "cora/c": [trial]}, {"timing:x": 1.0}, origins)
+    found = Results({"cora/a": [trial, trial], "cora/b": []}, {"timing:y": 2.0}, dict.fromkeys(origins, new))
+    both = found.over(before)
+    assert both.runs == {"cora/a": [trial, trial], "cora/b": [trial], "cora/c": [trial]}, "no trial is lost"
+    assert both.measures == {"timing:x": 1.0, "timing:y": 2.0}
+    assert {name: one.seconds for name, one in both.origins.items()} == {
+        "cora/a": 60.0, "cora/b": 90.0, "cora/c": 90.0, MEASURED: None
+    }  # fmt: skip
+    assert both.origins[MEASURED].environments == [{"commit": "old"}, {"commit": "new"}]
+    assert both.first(1).origins["cora/c"].seconds == 90.0
+    assert both.first(0).origins["cora/c"].seconds is None
+    chosen = results_of(conv=[80.0], gcn=[70.0]).of([replace(SMALL, cells=SMALL.cells[:1])])
+    assert list(chosen.runs) == [SMALL.cell("conv").run]
+    assert chosen.measures == {}
+    assert results_of(conv=[80.0]).of([SMALL], datasets=["cora"]).runs == {}
 
 
 @pytest.mark.parametrize(
@@ -310,9 +320,7 @@ def test_the_clock_counts_all_sessions_of_a_run(tmp_path, monkeypatch):
     assert reproduce([SMALL], trials=1, out=tmp_path, jobs=1).results.origins[cell.run].seconds == first
     more = reproduce([SMALL], trials=2, out=tmp_path, jobs=1).results
     assert more.origins[cell.run].seconds > first
-    noted = json.loads((tmp_path / MEASURES).read_bytes())
-    del noted["seconds"][cell.run]
-    (tmp_path / MEASURES).write_text(json.dumps(noted))
+    (tmp_path / cell.run / CLOCK).unlink()
     unknown = reproduce([SMALL], trials=3, out=tmp_path, jobs=1).results.origins
     assert unknown[cell.run].seconds is None, "the time of the trials before is not known"
     assert unknown[SMALL.cell("gcn").run].seconds > 0

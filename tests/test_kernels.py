@@ -1,6 +1,7 @@
 """The operators behind the equations, in every grouping, against dense products."""
 
 import gc
+import weakref
 
 import pytest
 import torch
@@ -293,7 +294,7 @@ def test_few_sums_of_many_rows_are_the_same_sums(monkeypatch, n_groups, width, d
     torch.testing.assert_close(one, alone[1:], rtol=0, atol=0)
     if kernels._steps(x) is fused:
         assert walked
-        assert any(walked) == (n_groups > sums.PIECE)  # then the row of vertex 0 is too long
+        assert any(walked) == (n_groups > large_groups.PIECE)  # then the row of vertex 0 is too long
 
 
 CLASSES, ROWS = torch.tensor([2, 0, 1, 1]), torch.tensor([3, 0])
@@ -542,28 +543,65 @@ def test_large_groups_are_dealt_to_all_threads(skewed, monkeypatch):
     monkeypatch.setattr(numba_backend, "WORTH_A_THREAD", 1)
     numba_backend.gather(torch.rand(1, skewed.n_vertices, 1, 64), skewed.hyperedges[:3])
     assert len(pieces) == 2
-    assert pieces[1] >= 20_000 // sums.PIECE / 2
+    assert pieces[1] >= 20_000 // large_groups.PIECE / 2
 
 
-@pytest.mark.parametrize("room", [1, 3, 1 << 20], ids="sums at hand: {}".format)
-@pytest.mark.parametrize("width", [1, 8, 13])
-def test_large_groups_are_summed_by_walking_the_rows_where_no_cache_holds_them(skewed, width, room, monkeypatch):
-    x, middle = random(2, skewed.n_vertices, width), random(1, skewed.n_hyperedges, 1)
-    left, right = random(1, skewed.n_vertices, 1), random(2, skewed.n_vertices, 1)
-    given = (skewed.hyperedges, left, middle, right)
-    near = fixed_transition(x, *given)
-    walked, walk = [], numba_backend._walk
+@pytest.fixture
+def giants():
+    """Three hyperedges of very many members, some of them larger than others, and many small ones."""
+    rng = torch.Generator().manual_seed(0)
+    small = [torch.randint(0, 9000, (size,), generator=rng).unique().tolist() for size in (1, 2, 5, 80, 120)]
+    return Hypergraph.from_hyperedges([*small, range(9000), range(10, 3010), range(0, 9000, 2)], n_vertices=9001)
+
+
+@pytest.fixture
+def walked(monkeypatch):
+    """The large groups of each sum that was found by walking rows, as soon as nothing fits into a cache."""
+    found, walk = [], numba_backend._walk
     monkeypatch.setattr(large_groups, "CACHE", 0)
-    monkeypatch.setattr(large_groups, "LARGE", 1)
-    monkeypatch.setattr(large_groups, "SUMS", room * 8 * width)
-    monkeypatch.setattr(numba_backend, "_walk", lambda *given: walked.append(given[2]) or walk(*given))
+    monkeypatch.setattr(numba_backend, "_walk", lambda *given: found.append(given[2]) or walk(*given))
+    return found
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["single", "double"])
+@pytest.mark.parametrize("room", [1, 2, 4, 1 << 20], ids="sums at hand: {}".format)
+@pytest.mark.parametrize("width", [1, 8, 13])
+def test_large_groups_are_summed_by_walking_the_rows(giants, walked, width, room, dtype, monkeypatch):
+    x, right = random(2, giants.n_vertices, width, dtype=dtype), random(2, giants.n_vertices, 1, dtype=dtype)
+    left, middle = random(1, giants.n_vertices, 1, dtype=dtype), random(2, giants.n_hyperedges, 1, dtype=dtype)
+    given = (giants.hyperedges, left, middle, right)
+    monkeypatch.setattr(large_groups, "SUMS", room * dtype.itemsize * width)
     far = fixed_transition(x, *given)
-    torch.testing.assert_close(far, near)
-    assert all(found.groups.size <= room for found in walked)
-    if choice.backend_for(x) is numba_backend:
-        assert walked
+    if choice.is_compiled("cpu", dtype):
+        assert [found.groups.size for found in walked] == [min(room, 5)]
+        assert walked[0].n_giants == min(room, 3)
     monkeypatch.setattr(numba_backend, "_threads", lambda _: 3)
     assert torch.equal(fixed_transition(x, *given), far)
+    monkeypatch.setattr(large_groups, "CACHE", 1 << 30)
+    close = {"rtol": 1e-4, "atol": 1e-3} if dtype == torch.float32 else {}
+    torch.testing.assert_close(far, fixed_transition(x, *given), **close)
+
+
+@pytest.mark.usefixtures("walked")
+def test_what_is_learned_is_walked_as_well(giants):
+    x, weight = random(giants.n_vertices, 2).requires_grad_(), random(giants.n_hyperedges, 1).abs().requires_grad_()
+    matrix = dense(giants)
+    found = transition(x, giants.hyperedges, middle=weight)
+    wanted = matrix @ (weight * (matrix.T @ x))
+    torch.testing.assert_close(found, wanted)
+    grads = [torch.autograd.grad(one.square().sum(), (x, weight)) for one in (found, wanted)]
+    torch.testing.assert_close(*grads)
+
+
+@pytest.mark.usefixtures("walked")
+def test_long_sums_keep_what_they_add(monkeypatch):
+    monkeypatch.setattr(choice, "wanted", "numba")
+    n = 1_000_000
+    H = Hypergraph.from_incidence(torch.arange(n), torch.zeros(n, dtype=torch.int64), n, 1)
+    total = segment_sum(torch.full((n, 1), 0.1), by=H.hyperedges)
+    there = fixed_transition(torch.full((n, 8), 0.1), H.hyperedges, None, torch.full((1, 1, 1), 1 / n), None)
+    torch.testing.assert_close(total, torch.tensor([[n * 0.1]]), rtol=1e-4, atol=0)
+    torch.testing.assert_close(there[:1], torch.full((1, 8), 0.1), rtol=1e-4, atol=0)
 
 
 def test_large_groups_are_found_once_and_forgotten_with_their_structure(monkeypatch):
@@ -575,10 +613,11 @@ def test_large_groups_are_found_once_and_forgotten_with_their_structure(monkeypa
     assert found.groups.tolist() == [0]
     assert found.most == large_groups.LARGE
     assert large_groups.large_groups(*given) is found
-    before = len(large_groups._known)
+    assert large_groups.large_groups(*given[:3], 8) is found, "the same groups do for rows of another width"
+    forgotten = weakref.ref(by.offsets)
     del H, by, given
     gc.collect()
-    assert len(large_groups._known) < before
+    assert forgotten() is None
     few = Hypergraph.from_hyperedges([range(100), *[[k % 100] for k in range(900)]], n_vertices=100).hyperedges
     assert large_groups.large_groups(few.offsets, few.back_offsets, few.back_members, 4) is None
 

@@ -39,26 +39,29 @@ def register(commands: Commands) -> None:
     parser.add_argument(
         "--jobs", type=int, metavar="N", help="workers, each with trials of its own (default: as torch has threads)"
     )
-    parser.add_argument("--keep", metavar="DIR", help="put the records in compact form into DIR at the end")
+    parser.add_argument("--keep", metavar="DIR", help="add the records to those in DIR at the end, in compact form")
     parser.add_argument("--quiet", action="store_true", help="print the tables only")
     parser.set_defaults(run=_reproduce)
 
 
 def _reproduce(arguments: argparse.Namespace) -> int:
+    from hypergnn.experiments.markdown import kept
+    from hypergnn.experiments.paper import STAND_IN, TABLES
+
     with stoppable():
         tables, datasets, trials = _chosen(arguments)
+        before = None if arguments.keep is None else kept(arguments.keep)  # now, that no fault in it is met hours later
         done, tables, datasets = _run(arguments, tables, datasets, trials)
     if done is None or done.interrupted:
         finished = 0 if done is None else sum(map(len, done.results.runs.values()))
         print(f"stopped: {finished} trials are kept in {arguments.out}. To resume:", file=sys.stderr)
         print(f"  {arguments.typed}", file=sys.stderr)
         return 130
-    from hypergnn.experiments.markdown import kept
-
     _print(done, tables, datasets)
     _write_page(arguments)
-    if arguments.keep is not None:
-        done.results.first(trials).over(kept(arguments.keep)).write(arguments.keep)
+    if before is not None:
+        found = done.results.of(tables, datasets).first(trials)
+        found.over(before).of([*TABLES.values(), STAND_IN]).write(arguments.keep)
         print(f"\nrecords: {arguments.keep}")
     return 0
 

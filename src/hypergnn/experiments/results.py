@@ -6,12 +6,12 @@ import csv
 import io
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import astuple, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from hypergnn.experiments.paper import Cell
+from hypergnn.experiments.paper import Cell, Table
 from hypergnn.files import write_atomic
 from hypergnn.training import ledger
 from hypergnn.training.json_lines import whole_lines
@@ -20,6 +20,9 @@ INDEX = "results.json"
 """The file of the compact form that names its runs; the trials of each dataset stand beside it."""
 MEASURES = "measures.json"
 """The file of a reproduction that holds what is not found by trials: counts and times."""
+CLOCK = "clock.json"
+"""The file of a run folder that says how long the run has taken."""
+MEASURED = "measures"
 FORMAT = 2
 
 
@@ -40,9 +43,10 @@ class Origin:
     """Where a run was measured, and how long that took."""
 
     environments: list[dict[str, Any]] = field(default_factory=list)
-    """Each version, processor and platform that some of it was measured with."""
+    """The versions, processors and platforms that it may have been measured with: nothing was with any other."""
     seconds: float | None = None
-    """By the clock, all sessions together; ``None`` where nobody looked."""
+    """By the clock, all sessions together, each up to its last finished trial if it was killed; ``None`` where nobody
+    looked."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,7 @@ class Results:
     measures: Mapping[str, float]
     """Numbers that are not found by trials, by ``table:name`` of their cell."""
     origins: Mapping[str, Origin] = field(default_factory=dict)
-    """Where each run comes from; what is not found by trials, under ``"measures"``."""
+    """Where each run comes from; of what is not found by trials, under ``MEASURED``."""
     folders: Mapping[str, Path] = field(default_factory=dict)
     """The run folders, with curves and models; the compact form has none."""
 
@@ -96,35 +100,59 @@ class Results:
 
     def measured(self, cell: Cell) -> float | None:
         """The number of a cell that is not trained: a count or a time; ``None`` if it was not taken."""
-        return self.measures.get(f"{cell.table}:{cell.name}")
+        return self.measures.get(_name(cell))
 
     def run_folder(self, cell: Cell) -> Path | None:
         """The run folder of a cell with curves and the best model, where there is one."""
         return None if cell.config is None else self.folders.get(cell.run)
 
     def first(self, trials: int) -> Results:
-        """The same without trials whose seeds are not below a number.
+        """The same without trials whose seeds are not below a number; how long the others took is then not known.
 
         Example:
             >>> Results({"cora/gcn-00000000": [TrialRecord(7, 300, 199, 79.0, 81.5, 2.5)]}, {}).first(7).runs
             {'cora/gcn-00000000': []}
         """
-        return replace(
-            self, runs={run: [one for one in records if one.seed < trials] for run, records in self.runs.items()}
+        runs = {run: [one for one in records if one.seed < trials] for run, records in self.runs.items()}
+        cut = {run for run, records in runs.items() if len(records) < len(self.runs[run])}
+        origins = {name: replace(one, seconds=None) if name in cut else one for name, one in self.origins.items()}
+        return replace(self, runs=runs, origins=origins)
+
+    def of(self, tables: Iterable[Table], datasets: Collection[str] | None = None) -> Results:
+        """What some tables want of it, all or only the cells of some datasets.
+
+        Example:
+            >>> Results({"cora/gcn-00000000": []}, {"timing:cora/ratio": 9.0}).of([])
+            Results(runs={}, measures={}, origins={}, folders={})
+        """
+        cells = [one for table in tables for one in table.cells if datasets is None or one.dataset in datasets]
+        runs = {one.run for one in cells if one.config is not None}
+        measures = {name: number for name, number in self.measures.items() if name in {_name(one) for one in cells}}
+        names = runs | ({MEASURED} if measures else set())
+        return Results(
+            runs={run: records for run, records in self.runs.items() if run in runs},
+            measures=measures,
+            origins={name: one for name, one in self.origins.items() if name in names},
+            folders={run: folder for run, folder in self.folders.items() if run in runs},
         )
 
     def over(self, before: Results) -> Results:
-        """These, and of what was measured before all runs and numbers that are not among them.
+        """What was measured before, with these in the place of the same numbers, and of runs with no more trials.
 
         Example:
             >>> Results({}, {"timing:cora/ratio": 9.0}).over(Results({"cora/gcn-00000000": []}, {})).runs
             {'cora/gcn-00000000': []}
         """
+        runs = {run: own for run, own in self.runs.items() if len(own) >= len(before.runs.get(run, []))}
+        origins = {run: self.origins[run] for run in runs if run in self.origins}
+        both = [one.origins[MEASURED].environments for one in (before, self) if MEASURED in one.origins]
+        if both:
+            origins[MEASURED] = Origin(_different(one for own in both for one in own))
         return replace(
             self,
-            runs={**before.runs, **self.runs},
+            runs={**before.runs, **runs},
             measures={**before.measures, **self.measures},
-            origins={**before.origins, **self.origins},
+            origins={**before.origins, **origins},
         )
 
     def write(self, folder: str | os.PathLike[str]) -> None:
@@ -203,9 +231,9 @@ def _read_folders(folder: Path) -> Results:
     if not found and not (folder / MEASURES).exists():
         raise ValueError(f"folder must be that of a reproduction, or hold {INDEX}; {folder} has no run in it.")
     noted = _noted(folder)
-    origins = {run: Origin(_read_environments(path), noted["seconds"].get(run)) for run, path in found.items()}
+    origins = {run: Origin(_read_environments(path), seconds_of(path)) for run, path in sorted(found.items())}
     if noted["environments"]:
-        origins["measures"] = Origin(noted["environments"])
+        origins[MEASURED] = Origin(noted["environments"])
     runs = {run: _read_trials(path) for run, path in sorted(found.items())}
     return Results(runs, noted["measures"], origins, found)
 
@@ -235,25 +263,29 @@ def note(folder: Path, measures: Mapping[str, float], environment: dict[str, Any
     noted = _noted(folder)
     noted["measures"].update(measures)
     noted["environments"] = _different([*noted["environments"], environment])
-    _write_noted(folder, noted)
-
-
-def note_seconds(folder: Path, run: str, seconds: float) -> None:
-    """Write down how long a run has taken by the clock, all sessions together."""
-    noted = _noted(folder)
-    noted["seconds"][run] = round(seconds, 3)
-    _write_noted(folder, noted)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomic(folder / MEASURES, json.dumps(noted, indent=2, allow_nan=False).encode() + b"\n")
 
 
 def _noted(folder: Path) -> dict[str, Any]:
     path = folder / MEASURES
-    noted: dict[str, Any] = json.loads(path.read_bytes()) if path.exists() else {}
-    return {"environments": [], "measures": {}, "seconds": {}, **noted}
+    noted: dict[str, Any] = json.loads(path.read_bytes()) if path.exists() else {"environments": [], "measures": {}}
+    return noted
 
 
-def _write_noted(folder: Path, noted: dict[str, Any]) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    write_atomic(folder / MEASURES, json.dumps(noted, indent=2, allow_nan=False).encode() + b"\n")
+def note_seconds(folder: Path, seconds: float) -> None:
+    """Write into a run folder how long the run has taken by the clock, all sessions together."""
+    write_atomic(folder / CLOCK, json.dumps({"seconds": round(seconds, 3)}).encode() + b"\n")
+
+
+def seconds_of(folder: Path) -> float | None:
+    """What :func:`note_seconds` wrote; ``None`` if it wrote nothing."""
+    path = folder / CLOCK
+    return float(json.loads(path.read_bytes())["seconds"]) if path.exists() else None
+
+
+def _name(cell: Cell) -> str:
+    return f"{cell.table}:{cell.name}"
 
 
 def _different(environments: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from hypergnn.checks import check_size
 from hypergnn.datasets import DataNotFoundError, Dataset, load
 from hypergnn.experiments import measures
 from hypergnn.experiments.cells import Cell, Table
-from hypergnn.experiments.results import Origin, Results, note, note_seconds
+from hypergnn.experiments.results import Results, note, note_seconds, seconds_of
 from hypergnn.graph import Graph
 from hypergnn.models import KINDS, Config
 from hypergnn.shared_graph import SharedGraph
@@ -172,11 +172,9 @@ class _Session:
         self.loaded: dict[str, Dataset] = {}
         self.joined: dict[str, Dataset] = {}  # the same with graphs
         self.missing: dict[str, DataNotFoundError] = {}
-        before = _read(out)
-        self.before = {job.run: sum(record.seed < trials for record in before.runs.get(job.run, [])) for job in todo}
+        before = _read(out).runs
+        self.before = {job.run: sum(record.seed < trials for record in before.get(job.run, [])) for job in todo}
         self.done = dict(self.before)
-        known = {job.run: before.origins.get(job.run, Origin()).seconds for job in todo}
-        self.seconds = {run: known[run] if trials_there else 0.0 for run, trials_there in self.before.items()}
         self.worked = 0.0  # trials finished in this session, in units of Job.weight
         self.training = 0.0  # seconds that they took
         self.fitting_since = self.start
@@ -224,33 +222,27 @@ class _Session:
         return False
 
     def _fit(self, job: Job, data: Dataset) -> Outcome:
+        folder = self.out / job.run
+        spent = seconds_of(folder) if self.before[job.run] else seconds_of(folder) or 0.0
+        noted: int | None = None  # trials that were done when the time was last written down
+
+        def note_time() -> None:
+            if spent is not None and self.before[job.run] < self.trials:  # else that of earlier trials is not known
+                note_seconds(folder, spent + time.monotonic() - self.fitting_since)
+
         def tell(current: RunProgress) -> None:
-            if current.done > self.done[job.run]:
-                self.done[job.run] = current.done
-                self._note_seconds(job)
+            nonlocal noted
+            self.done[job.run] = current.done
+            if current.done != noted:
+                noted = current.done
+                note_time()
             if self.on_progress is not None:
                 self.on_progress(self._progress(job, current))
 
         self.fitting_since = time.monotonic()
-        try:
-            return fit(
-                data,
-                job.config,
-                trials=self.trials,
-                out=self.out / job.run,
-                jobs=self.jobs,
-                curves=True,
-                on_progress=tell,
-            )
-        finally:
-            if self.before[job.run] < self.trials:
-                self._note_seconds(job)
-
-    def _note_seconds(self, job: Job) -> None:
-        """Add what this session has spent on a run, unless the time of its earlier trials is not known."""
-        before = self.seconds[job.run]
-        if before is not None:
-            note_seconds(self.out, job.run, before + time.monotonic() - self.fitting_since)
+        outcome = fit(data, job.config, trials=self.trials, out=folder, jobs=self.jobs, curves=True, on_progress=tell)
+        note_time()
+        return outcome
 
     def _progress(self, job: Job, current: RunProgress) -> Progress:
         counted = [one for one in self.todo if one.dataset not in self.missing]

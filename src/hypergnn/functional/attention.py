@@ -122,7 +122,8 @@ def hypergraph_attention(
         dropped: The incidence after dropout, which is then what propagates; ``D`` and ``B`` stay those of
             ``incidence``.
         softmax_over: Of which softmax :func:`attention_incidence` made the incidence; the degrees that are 1 because
-            of it are then not summed. They are if it is omitted, and then the incidence may be any.
+            of it are then not summed, where weights are seen to be alike. They are if it is omitted, and then the
+            incidence may be any.
 
     Returns:
         ``(..., N, heads, F')``.

@@ -152,7 +152,7 @@ def value_sums(values: Tensor, by: Segments, weight: Tensor | None = None) -> Te
     batch = values.shape[:-2] if weight is None else _batch(values.shape[:-2], weight.shape[:-1])
     weights = None if weight is None else weight[None]
     if weight is not None and weight.dim() > 1:
-        weights = weight.expand(*batch, weight.shape[-1]).reshape(prod(batch), -1)
+        weights = weight.expand(*batch, weight.shape[-1]).reshape(prod(batch), weight.shape[-1])
     flat = _flat(values, batch, 2)
     is_own = weights is not None and (weights.shape[0] > 1 or _any_learned(weights))
     sums: Tensor = (composed if is_own else _steps(values)).value_sums(flat, weights, *by)

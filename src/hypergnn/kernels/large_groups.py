@@ -7,18 +7,21 @@ largest groups, few as they are, stay in a cache, and hold most of the members.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from torch import Tensor
 from torch.utils.weak import WeakTensorKeyDictionary
 
-from hypergnn.kernels.loops import Array
+Array = npt.NDArray[Any]
 
 CACHE = 1 << 25
 """Bytes that the last cache of a processor holds."""
 SUMS = 1 << 22
 """Bytes of the sums that are kept at hand."""
+PIECE = 2048
+"""Members that are added up before another sum begins."""
 LARGE = 64
 """Members that a group has at least to be worth a place among them."""
 BLOCKS = 8
@@ -29,6 +32,9 @@ class LargeGroups(NamedTuple):
     """The largest groups, and for each row which of them it belongs to."""
 
     groups: Array
+    """Those with more than ``PIECE`` members first."""
+    n_giants: int
+    """How many these are."""
     most: int
     """Members of any other group at most."""
     offsets: Array
@@ -62,17 +68,24 @@ def large_groups(offsets: Tensor, back_offsets: Tensor, back_members: Tensor, ro
     if not beyond_caches((back_offsets.shape[0] - 1) * row_bytes):
         return None
     found: dict[int, LargeGroups | None] = _known.setdefault(offsets, {})
-    most = max(1, SUMS // row_bytes)
-    if most not in found:
-        found[most] = _find(offsets.numpy(), back_offsets.numpy(), back_members.numpy(), most)
-    return found[most]
+    n_groups = max(1, SUMS // row_bytes)
+    if n_groups not in found:
+        sizes = np.diff(offsets.numpy())
+        most = _most(sizes, n_groups)
+        same = (one for one in found.values() if one is not None and one.most == most)  # of rows of another width
+        found[n_groups] = next(same, None) or _find(sizes, most, back_offsets.numpy(), back_members.numpy())
+    return found[n_groups]
 
 
-def _find(ends: Array, back_ends: Array, back_members: Array, n_groups: int) -> LargeGroups | None:
-    sizes, most = np.diff(ends), LARGE
-    if np.count_nonzero(sizes > most) > n_groups:
-        most = int(np.partition(sizes, -n_groups - 1)[-n_groups - 1])
+def _most(sizes: Array, n_groups: int) -> int:
+    """The least size that no more than so many groups surpass, from ``LARGE`` on."""
+    is_enough = np.count_nonzero(sizes > LARGE) <= n_groups
+    return LARGE if is_enough else int(np.partition(sizes, -n_groups - 1)[-n_groups - 1])
+
+
+def _find(sizes: Array, most: int, back_ends: Array, back_members: Array) -> LargeGroups | None:
     groups = np.flatnonzero(sizes > most)
+    groups = groups[np.argsort(sizes[groups] <= PIECE, kind="stable")]
     if 8 * int(sizes[groups].sum()) < back_members.size:
         return None
     place = np.full(sizes.size, -1, back_members.dtype)
@@ -83,4 +96,11 @@ def _find(ends: Array, back_ends: Array, back_members: Array, n_groups: int) -> 
     np.cumsum(is_large, out=before[1:])
     offsets = before[back_ends]
     bounds = np.searchsorted(offsets, np.linspace(0, offsets[-1], BLOCKS + 1)[1:-1])
-    return LargeGroups(groups, most, offsets, members[is_large], np.array([0, *bounds, offsets.size - 1]))
+    return LargeGroups(
+        groups=groups,
+        n_giants=int(np.count_nonzero(sizes[groups] > PIECE)),
+        most=most,
+        offsets=offsets,
+        members=members[is_large],
+        bounds=np.array([0, *bounds, offsets.size - 1]),
+    )

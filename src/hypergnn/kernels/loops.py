@@ -39,7 +39,7 @@ def _compile(function: Kernel, *, cache: bool) -> Kernel:
 def _sources() -> str:
     """A digest of all that is compiled."""
     digest = hashlib.sha256()
-    for name in ("lanes", "loops", "sums", "products", "dots", "heads", "elementwise"):
+    for name in ("large_groups", "lanes", "loops", "sums", "products", "dots", "heads", "elementwise"):
         digest.update(Path(__file__).with_name(f"{name}.py").read_bytes())
     return digest.hexdigest()
 

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from hypergnn.kernels import dots, elementwise, heads, memory, products, sums, torch_backend
-from hypergnn.kernels.large_groups import LargeGroups, beyond_caches, large_groups
+from hypergnn.kernels.large_groups import PIECE, LargeGroups, beyond_caches, large_groups
 from hypergnn.kernels.loops import Array
 
 WORTH_A_THREAD = 1 << 23
@@ -70,7 +70,7 @@ def gather(
     last, found = _outer(outer, rows.dtype), None
     if back is not None and values is None and n_heads == 1:
         found = large_groups(offsets, back[0], back[1], rows.shape[2] * rows.itemsize)
-    most = sums.PIECE if found is None else min(sums.PIECE, found.most)
+    most = PIECE if found is None else min(PIECE, found.most)
 
     def sum_range(ends: Array, scale: bool, out: Array, start: int, stop: int) -> Any:
         factors = last if scale else _outer(None, rows.dtype)
@@ -86,13 +86,18 @@ def gather(
 
 
 def _walk(rows: Array, factor: Tensor | None, found: LargeGroups) -> Array:
-    """The sums of large groups, ``(batch, groups, width)``, by walking the rows."""
-    batch, _, width = rows.shape
-    parts = np.empty((batch, found.bounds.size - 1, found.groups.size, width), rows.dtype)
-    factors = np.empty((0, 0), rows.dtype) if factor is None else _array(factor).reshape(factor.shape[:2])
-    arrays = (rows, factors, found.offsets, found.members, found.bounds, parts)
-    _by_range(sums.scatter, found.bounds.size - 1, found.members.size * batch * width, *arrays)
-    total: Array = parts.sum(1)
+    """The sums of large groups, ``(batch, groups, width)``, by walking the rows of each trial."""
+    (batch, _, width), n_blocks = rows.shape, found.bounds.size - 1
+    like = torch.from_numpy(rows[:0])
+    parts, wholes = (_array(_new(like, n_blocks, n, width)) for n in (found.groups.size, found.n_giants))
+    factors = np.empty((1, 0), rows.dtype) if factor is None else _array(factor).reshape(factor.shape[:2])
+    total = np.empty((batch, found.groups.size, width), rows.dtype)
+    for trial in range(batch):
+        own = factors[trial if factors.shape[0] > 1 else 0]
+        arrays = (rows[trial], own, found.offsets, found.members, found.bounds, parts, wholes)
+        _by_range(sums.scatter, n_blocks, found.members.size * width, *arrays)
+        parts.sum(0, out=total[trial])
+        total[trial, : found.n_giants] += wholes.sum(0)
     return total
 
 
@@ -200,11 +205,11 @@ def _in_pieces(
         n_giants = sum_range(ends, True, out, 0, ends.size - 1)
     else:
         n_giants = sum(_run([partial(sum_range, ends, True, out, *bounds) for bounds in _even(ends, threads)], threads))
-    if n_giants == 0 or (largest is not None and largest <= sums.PIECE):
+    if n_giants == 0 or (largest is not None and largest <= PIECE):
         return
     jobs, pieces, sizes = [], {}, np.diff(ends)
-    for giant in np.flatnonzero((sizes > sums.PIECE) & (sizes <= (largest or ends[-1]))).tolist():
-        cuts = np.append(np.arange(ends[giant], ends[giant + 1], sums.PIECE), ends[giant + 1]).astype(ends.dtype)
+    for giant in np.flatnonzero((sizes > PIECE) & (sizes <= (largest or ends[-1]))).tolist():
+        cuts = np.append(np.arange(ends[giant], ends[giant + 1], PIECE), ends[giant + 1]).astype(ends.dtype)
         pieces[giant] = part = np.empty((batch, cuts.size - 1, width), out.dtype)
         step = -(-part.shape[1] // (4 * threads))
         starts = range(0, part.shape[1], step)

@@ -35,10 +35,9 @@ from hypergnn.kernels.lanes import (
     repeat,
     store,
 )
+from hypergnn.kernels.large_groups import PIECE
 from hypergnn.kernels.loops import Array, Kernel, compiled, inlined, random_bits
 
-PIECE = 2048
-"""Members that are summed at a time."""
 BLOCK = 1 << 13
 """Rows that are walked at a time."""
 
@@ -222,35 +221,54 @@ def gather(
     return left_out
 
 
+@inlined
+def _add_row(target: Array, place: Any, factor: float, x: Array, row: Any) -> None:
+    """``target_place += factor x_row``, for rows of ``(rows, width)``."""
+    width, size, number, many = x.shape[1], x.itemsize, x.dtype.type(0), alike(factor)
+    to, source = target.ctypes.data + place * width * size, x.ctypes.data + row * width * size
+    for k in range(0, width - 7, 8):
+        put(to, k, lanes(to, k, number) + many * lanes(source, k, number))
+    for k in range(width - width % 8, width):
+        target[place, k] += factor * x[row, k]
+
+
 @compiled
 def scatter(
-    x: Array, factor: Array, offsets: Array, members: Array, bounds: Array, parts: Array, start: int, stop: int
+    x: Array,
+    factor: Array,
+    offsets: Array,
+    members: Array,
+    bounds: Array,
+    parts: Array,
+    wholes: Array,
+    start: int,
+    stop: int,
 ) -> None:
-    """Sums of a few groups by walking the rows of ``x`` ``(trials, rows, width)``, each of which is read once.
+    """Sums of a few groups by walking the rows of ``x`` ``(rows, width)``, each of which is read once.
 
-    Row ``n`` times ``factor_n`` goes to the groups ``members[offsets[n]:offsets[n + 1]]``. ``parts`` are ``(trials,
-    blocks, groups, width)``, block ``b`` being the rows from ``bounds[b]`` to ``bounds[b + 1]``. Factors are ``(trials
-    or 1, rows)``, or ones if of size 0.
+    Row ``n`` times ``factor_n`` goes to the groups ``members[offsets[n]:offsets[n + 1]]``; a factor of size 0 is 1.
+    ``parts`` are ``(blocks, groups, width)``, block ``b`` being the rows from ``bounds[b]`` to ``bounds[b + 1]``. The
+    first groups, as many as ``wholes`` ``(blocks, these, width)`` has, have more than ``PIECE`` members: the sum of so
+    many goes there and another begins, since a long sum would lose what it adds to rounding.
     """
-    width, size = x.shape[2], x.itemsize
-    number, many = x.dtype.type(0), x.dtype.type(1)
-    for trial in range(x.shape[0]):
-        for block in range(start, stop):
-            parts[trial, block] = 0
-            sums = parts.ctypes.data + (trial * parts.shape[1] + block) * parts.shape[2] * width * size
-            for row in range(bounds[block], bounds[block + 1]):
-                source = x.ctypes.data + (trial * x.shape[1] + row) * width * size
-                if factor.size:
-                    many = factor[trial if factor.shape[0] > 1 else 0, row]
-                for place in range(offsets[row], offsets[row + 1]):
-                    if place + AHEAD < members.size:
-                        fetch_row(sums, np.intp(members[place + AHEAD]) * width, width, number)
-                    group = np.intp(members[place])
-                    target = sums + group * width * size
-                    for k in range(0, width - 7, 8):
-                        put(target, k, lanes(target, k, number) + alike(many) * lanes(source, k, number))
-                    for k in range(width - width % 8, width):
-                        parts[trial, block, group, k] += many * x[trial, row, k]
+    width, number, one = x.shape[1], x.dtype.type(0), x.dtype.type(1)
+    for block in range(start, stop):
+        part, whole = parts[block], wholes[block]
+        part[:], whole[:] = 0, 0
+        counts = np.zeros(whole.shape[0], np.int32)
+        for row in range(bounds[block], bounds[block + 1]):
+            many = factor[row] if factor.size else one
+            for place in range(offsets[row], offsets[row + 1]):
+                if place + AHEAD < members.size:
+                    fetch_row(part.ctypes.data, np.intp(members[place + AHEAD]) * width, width, number)
+                group = np.intp(members[place])
+                _add_row(part, group, many, x, row)
+                if group < counts.size:
+                    counts[group] += 1
+                    if counts[group] == PIECE:
+                        _add_row(whole, group, one, part, group)
+                        part[group] = 0
+                        counts[group] = 0
 
 
 _EIGHTH = np.uint64(0x0102040810204080)
@@ -397,8 +415,6 @@ def scatter_dropped(
     ``BLOCK`` rows, blocks from ``start`` to ``stop``. Returned is how many rows have more than ``PIECE`` members: if
     any, they are left out.
     """
-    width, size = x.shape[2], x.itemsize
-    number = x.dtype.type(0)
     room = _room(x, members)
     factors, ids, ends, _, _, _ = room
     giants = 0
@@ -406,8 +422,8 @@ def scatter_dropped(
         first, second = keys[trial, 0], keys[trial, 1]
         giants = 0
         for block in range(start, stop):
-            parts[trial, block] = 0
-            sums = parts.ctypes.data + (trial * parts.shape[1] + block) * parts.shape[2] * width * size
+            part, rows = parts[trial, block], x[trial]
+            part[:] = 0
             base, last = block * BLOCK, min((block + 1) * BLOCK, x.shape[1])
             while base < last:
                 group = _draw(values, position, offsets, members, first, second, threshold, scale, room, base, last)
@@ -416,14 +432,8 @@ def scatter_dropped(
                     base += 1
                     continue
                 for row in range(base, group):
-                    source = x.ctypes.data + (trial * x.shape[1] + row) * width * size
                     for p in range(ends[row - base], ends[row - base + 1]):
-                        target = sums + ids[p] * width * size
-                        factor, many = factors[p], alike(factors[p])
-                        for k in range(0, width - 7, 8):
-                            put(target, k, lanes(target, k, number) + many * lanes(source, k, number))
-                        for k in range(width - width % 8, width):
-                            parts[trial, block, ids[p], k] += factor * x[trial, row, k]
+                        _add_row(part, np.intp(ids[p]), factors[p], rows, row)
                 base = group
     return giants
 
