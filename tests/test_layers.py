@@ -9,6 +9,7 @@ from torch.func import functional_call, stack_module_state
 
 from hypergnn import GraphAttention, GraphConv, Hypergraph, HypergraphAttention, HypergraphConv, functional, reference
 from hypergnn.features import SparseFeatures
+from hypergnn.functional import convolution
 from hypergnn.layers import Dense, MeanAttention, MeanConv
 
 pytestmark = pytest.mark.usefixtures("backend")
@@ -401,3 +402,15 @@ def test_trials_may_differ_by_their_biases_alone():
     layer, x, bias = HypergraphConv(6, 3).double().requires_grad_(False), random(5, 6), random(4, 3)
     found = functional_call(layer, {"bias": bias}, (x, H), {"finish": "elu"})
     torch.testing.assert_close(found, torch.nn.functional.elu(functional_call(layer, {"bias": bias}, (x, H))))
+
+
+@pytest.mark.parametrize(
+    ("softmax_over", "weight", "n_summed"),
+    [("hyperedges", None, 1), ("hyperedges", [1.0, 3.0], 2), ("vertices", None, 1), ("vertices", [1.0, 3.0], 1)],
+)
+def test_attention_sums_no_degree_that_its_softmax_makes_1(softmax_over, weight, n_summed, monkeypatch):
+    summed, value_sums = [], convolution.value_sums
+    monkeypatch.setattr(convolution, "value_sums", lambda *given: summed.append(given) or value_sums(*given))
+    weighted = Hypergraph.from_hyperedges([[0, 1, 2], [1, 2, 3]], n_vertices=4, weight=weight)
+    HypergraphAttention(3, 2, softmax_over=softmax_over)(torch.rand(4, 3), weighted)
+    assert len(summed) == n_summed

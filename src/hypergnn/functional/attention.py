@@ -10,6 +10,7 @@ from torch import Tensor
 from hypergnn.checks import check_choice, check_features, check_like
 from hypergnn.functional.convolution import (
     NORMALIZATIONS,
+    SOFTMAX_OVER,
     Normalization,
     SoftmaxOver,
     apply_transition,
@@ -20,8 +21,6 @@ from hypergnn.functional.convolution import (
 from hypergnn.functional.projection import Features, to_dense
 from hypergnn.hypergraph import Hypergraph
 from hypergnn.kernels import attend, head_scores, segment_sum
-
-SOFTMAX_OVER = ("hyperedges", "vertices")
 
 
 def hyperedge_features(x: Features, H: Hypergraph) -> Tensor:

@@ -18,6 +18,7 @@ SoftmaxOver = Literal["hyperedges", "vertices"]
 Scalings = tuple[Tensor | None, Tensor | None, Tensor | None]
 
 NORMALIZATIONS = ("symmetric", "row", "none")
+SOFTMAX_OVER = ("hyperedges", "vertices")
 
 
 def vertex_degree(H: Hypergraph, *, incidence: Tensor | None = None, weight: Tensor | None = None) -> Tensor:

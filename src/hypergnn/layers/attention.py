@@ -7,8 +7,13 @@ from torch import Tensor, nn
 
 from hypergnn import functional
 from hypergnn.checks import check_choice, check_features, check_number, check_size
-from hypergnn.functional.attention import SOFTMAX_OVER
-from hypergnn.functional.convolution import NORMALIZATIONS, Normalization, SoftmaxOver, check_hypergraph
+from hypergnn.functional.convolution import (
+    NORMALIZATIONS,
+    SOFTMAX_OVER,
+    Normalization,
+    SoftmaxOver,
+    check_hypergraph,
+)
 from hypergnn.functional.pairwise import check_graph
 from hypergnn.functional.projection import Features, project
 from hypergnn.graph import Graph
