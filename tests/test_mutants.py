@@ -526,9 +526,15 @@ COMPILED_MUTANTS = {
     ),
     "a factor forgotten where rows are walked": (
         "kernels/sums.py",
-        "put(target, k, lanes(target, k, number) + alike(many) * lanes(source, k, number))",
-        "put(target, k, lanes(target, k, number) + lanes(source, k, number))",
+        "put(to, k, lanes(to, k, number) + many * lanes(source, k, number))",
+        "put(to, k, lanes(to, k, number) + lanes(source, k, number))",
         "kernels::test_large_groups_are_summed_by_walking_the_rows",
+    ),
+    "no other sum begun where rows are walked": (
+        "kernels/sums.py",
+        "if counts[group] == PIECE:",
+        "if counts[group] == 1 << 30:",
+        "kernels::test_long_sums_keep_what_they_add",
     ),
     "slope missing in the gradient": (
         "kernels/heads.py",
