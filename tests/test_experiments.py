@@ -17,7 +17,7 @@ from hypergnn.experiments.cells import Cell, Comparison, Published, Table
 from hypergnn.experiments.markdown import BEGIN, END, kept, readme_table, results_page, with_table
 from hypergnn.experiments.paper import MAX_EPOCHS, STAND_IN, TABLES
 from hypergnn.experiments.results import CLOCK, INDEX, MEASURED, Origin, Results, TrialRecord
-from hypergnn.experiments.runner import reproduce, runs_of, with_graph
+from hypergnn.experiments.runner import _OF_MODEL, reproduce, runs_of, with_graph
 from hypergnn.experiments.statistics import compare, summarise, verdict
 from hypergnn.experiments.text import as_text, claims_of, line_of
 from hypergnn.models import KINDS, Config
@@ -208,6 +208,13 @@ def test_a_reproduction_trains_each_run_once_and_goes_on(tmp_path):
     assert more.results.trials(SMALL.cell("conv"))[:2] == done.results.trials(SMALL.cell("conv"))
     assert sum(progress.current.epochs for progress in again[-1:]) == 3
     assert more.results.environment["hypergnn"] == hg.__version__
+
+
+def test_every_network_has_a_usual_time():
+    assert _OF_MODEL.keys() == KINDS.keys()
+    jobs = {job.run: job.weight for job in runs_of(TABLES.values())}
+    assert min(jobs.values()) > 0
+    assert max(jobs, key=jobs.get).startswith("pubmed/hyper-attention")
 
 
 def test_time_left_counts_what_was_there_before(tmp_path):
