@@ -583,6 +583,8 @@ import pytest, torch, torch.func, scipy.sparse  # loaded once, shared by all chi
 
 root, backend, mutants = Path(sys.argv[1]), sys.argv[2], json.loads(sys.argv[3])
 torch.set_num_threads(1)
+if backend == "numba":
+    import numba.extending  # but nothing whose asserts pytest would rewrite: it refuses what is loaded already
 
 def exit_code_of(file, text, replacement, test):
     with tempfile.TemporaryDirectory() as folder:
