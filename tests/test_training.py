@@ -1,5 +1,6 @@
 """A trial gives the same alone, among others, interrupted and resumed, with one worker or two."""
 
+import importlib
 import multiprocessing
 import os
 import signal
@@ -13,8 +14,10 @@ import numpy as np
 import pytest
 import real_data
 import torch
+from scipy import sparse
 
 import hypergnn as hg
+from hypergnn.features import SparseFeatures
 from hypergnn.files import locked
 from hypergnn.kernels import numba_backend
 from hypergnn.models import KINDS, Config, Network, paper_config
@@ -24,6 +27,7 @@ from hypergnn.training.engine import Task, train
 from hypergnn.training.order import near_together
 
 SMALL = Config(hidden=4, heads=2, patience=6, max_epochs=16)
+fitting = importlib.import_module("hypergnn.training.fit")  # the module, whose name its function has taken
 
 
 @pytest.fixture(scope="module")
@@ -395,3 +399,15 @@ def test_networks_take_batches_of_features(data, model):
     structures = {"graph": data.graph, "hypergraph": data.hypergraph}
     expected = torch.stack([network(one, **structures) for one in x])
     torch.testing.assert_close(network(x, **structures), expected)
+
+
+def test_features_that_are_stored_sparse_leave_room_for_more_trials(monkeypatch):
+    monkeypatch.setattr(os, "sysconf", lambda name: {"SC_AVPHYS_PAGES": 1 << 17, "SC_PAGE_SIZE": 1 << 12}[name])
+    few = sparse.csr_array(np.eye(300, 50_000, dtype=np.float32))
+    nothing = torch.empty(0, dtype=torch.int64)
+    rest = (torch.zeros(300, dtype=torch.int64), *[nothing] * 3)
+    batches = [
+        fitting._fitting_batch(Task(x, {}, *rest, n_features=50_000, n_classes=2), Config(), jobs=1)
+        for x in (SparseFeatures.from_scipy(few), torch.from_numpy(few.toarray()))
+    ]
+    assert batches == [32, 1]

@@ -13,7 +13,7 @@ from hypergnn import layers
 from hypergnn.checks import check_choice, check_number, check_size
 from hypergnn.features import SparseFeatures
 from hypergnn.field import Field, Structures
-from hypergnn.functional.projection import Features
+from hypergnn.functional.projection import Features, n_entries
 from hypergnn.graph import Graph
 from hypergnn.hypergraph import Hypergraph
 from hypergnn.layers import Layer
@@ -157,7 +157,7 @@ class Network(nn.Module):
             self.config.depth == 1
             or kind.has_attention
             or not given
-            or x.shape.numel() > _n_entries(x) + sum(one.n_terms for one in given)
+            or x.shape.numel() > n_entries(x) + sum(one.n_terms for one in given)
         ):
             return None
         first = cast(Any, self.layers[0])
@@ -246,13 +246,6 @@ class Network(nn.Module):
             values = dropout(x.values(), self.config.dropout)
             return torch.sparse_csr_tensor(x.crow_indices(), x.col_indices(), values, x.shape, check_invariants=False)
         return dropout(x, self.config.dropout, places)
-
-
-def _n_entries(x: Features) -> int:
-    """How many entries of the features are stored."""
-    if isinstance(x, SparseFeatures):
-        return x.values.shape[0]
-    return x.values().shape[0] if x.layout == torch.sparse_csr else x.numel()
 
 
 def config_from(settings: dict[str, Any]) -> Config:

@@ -15,6 +15,19 @@ from hypergnn.kernels.choice import is_compiled
 Features = Tensor | SparseFeatures
 
 
+def n_entries(x: Features) -> int:
+    """How many entries of the features are stored.
+
+    Example:
+        >>> import torch
+        >>> n_entries(torch.eye(3)), n_entries(torch.eye(3).to_sparse_csr())
+        (9, 3)
+    """
+    if isinstance(x, SparseFeatures):
+        return x.values.shape[0]
+    return x.values().shape[0] if x.layout == torch.sparse_csr else x.numel()
+
+
 def project(x: Features, projection: Tensor) -> Tensor:
     """``X P``: ``(..., N, F')`` from ``x`` ``(..., N, F)`` of any kind and ``projection`` ``(..., F, F')``.
 

@@ -10,6 +10,7 @@ import torch
 
 from hypergnn.checks import check_size
 from hypergnn.datasets import Dataset
+from hypergnn.functional.projection import n_entries
 from hypergnn.kernels import memory
 from hypergnn.models import KINDS, Config, paper_config
 from hypergnn.progress import shown
@@ -121,7 +122,7 @@ def _fitting_batch(task: Task, config: Config, jobs: int) -> int:
     """How many trials are worth training together, if what the gradient keeps fits in half of the free memory."""
     rows = task.y.shape[0]
     worth = min(max(SMALLEST_BATCH, WORTH_SHARING // (rows * config.heads * config.hidden)), LARGEST_BATCH)
-    floats = 16 * rows * config.heads * config.hidden * config.depth + 8 * rows * task.n_features
+    floats = 16 * rows * config.heads * config.hidden * config.depth + 8 * n_entries(task.x)
     if KINDS[config.model].has_attention:
         n_incidences = sum(
             getattr(one, "n_incidences", 0) + getattr(one, "n_links", 0) * 2 for one in task.structures.values()

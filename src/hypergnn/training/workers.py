@@ -22,7 +22,7 @@ import torch
 from hypergnn.models import Config
 from hypergnn.training.engine import Task, Trial, train
 
-SILENCE = 0.05
+SILENCE = 0.2
 """Seconds between two messages of a worker at least, but for those of finished trials."""
 
 
