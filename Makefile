@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 # Small tensors on many threads wait more than they work: one thread each, and as many processes as there are cores.
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 .PHONY: help run results docs test bench check fast fmt lint types clean
 
@@ -22,7 +22,7 @@ docs: $(READY) ## write docs/results.md and the README's table from results/, th
 	$(BIN)/python -m hypergnn.experiments results docs/results.md README.md
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
-test: $(READY) ## everything that CI runs: tests, doctests, mutants, style and types; about 20 minutes
+test: $(READY) ## everything that CI runs: tests, doctests, mutants, style and types; about 15 minutes
 	$(PYTEST) -m "not timing"
 	$(BIN)/python -m pytest -m timing
 
