@@ -127,7 +127,7 @@ def bytes_moved(H: Hypergraph, features: int = FEATURES) -> int:
     """Bytes that the sums of a step must move, two forward and two backward.
 
     Each gathers a row and reads an index for each incidence, and writes the rows of its sums once. Where large groups
-    are summed by walking all rows, these are read once, and not for each of the incidences.
+    are summed by walking the rows of their members, these are read once, and not for each of the incidences.
 
     Example:
         >>> bytes_moved(Hypergraph.from_hyperedges([[0, 1, 2]], n_vertices=3), features=2)

@@ -45,7 +45,14 @@ def test_tables_are_printed_and_kept(small, capsys):
     assert Results.read("kept").runs == Results.read("runs/paper").runs
     assert run("small", "--trials", 1, "--jobs", 1, "--keep", "kept", "--quiet", "--out", "other") == 0
     assert Results.read("kept").runs == Results.read("runs/paper").runs, "fewer trials take no place"
+    hg.training.fit(hg.datasets.load("digits"), Config(max_epochs=1), out="other/digits/of-no-table")
+    Results({"digits/before": []}, {}).over(Results.read("kept")).write("kept")
+    assert run("small", "--trials", 1, "--keep", "kept", "--quiet", "--out", "other") == 0
+    found = Results.read("kept").runs
+    assert found == {**Results.read("runs/paper").runs, "digits/before": []}, "what was not asked for stays as it is"
     capsys.readouterr()
+    assert run("small", "--keep", small / "kept" / "digits.csv") == 2
+    assert "must be kept in a folder; " in capsys.readouterr().err
     assert run("small", "--trials", 2, "--quiet", "--out", small / "runs" / "paper") == 0
     assert capsys.readouterr().err == ""
     assert run("small", "--trials", 3, "--jobs", 1) == 0

@@ -16,7 +16,7 @@ from hypergnn.experiments import measures, runner
 from hypergnn.experiments.cells import Cell, Comparison, Published, Table
 from hypergnn.experiments.markdown import BEGIN, END, kept, readme_table, results_page, with_table
 from hypergnn.experiments.paper import MAX_EPOCHS, STAND_IN, TABLES
-from hypergnn.experiments.results import CLOCK, INDEX, MEASURED, Origin, Results, TrialRecord
+from hypergnn.experiments.results import CLOCK, INDEX, MEASURED, Origin, Results, TrialRecord, seconds_of
 from hypergnn.experiments.runner import _OF_MODEL, reproduce, runs_of, with_graph
 from hypergnn.experiments.statistics import compare, summarise, verdict
 from hypergnn.experiments.text import as_text, claims_of, line_of
@@ -313,9 +313,11 @@ def test_what_is_measured_anew_takes_the_place_of_what_was_there():
     ],
 )
 def test_the_page_says_how_long_it_took_by_the_clock(seconds, said):
-    runs = {run: [TrialRecord(0, 9, 3, 80.0, 81.0, 1.0)] for run in ("cora/a", "cora/b")}
+    cells = [TABLES["baselines"].cell(f"cora/{model}") for model in ("gcn", "gat")]
+    runs = {one.run: [TrialRecord(0, 9, 3, 80.0, 81.0, 1.0)] for one in cells}
     origins = {run: Origin(seconds=one) for run, one in zip(runs, seconds, strict=True)}
-    assert said in results_page(Results(runs, {}, origins))
+    page = results_page(Results({**runs, "cora/of-no-table": []}, {}, origins))
+    assert f"2 trials of 2 different settings, 0.0 {said}" in page
 
 
 def test_the_clock_counts_all_sessions_of_a_run(tmp_path, monkeypatch):
@@ -328,9 +330,28 @@ def test_the_clock_counts_all_sessions_of_a_run(tmp_path, monkeypatch):
     more = reproduce([SMALL], trials=2, out=tmp_path, jobs=1).results
     assert more.origins[cell.run].seconds > first
     (tmp_path / cell.run / CLOCK).unlink()
+    (tmp_path / SMALL.cell("gcn").run / CLOCK).write_text("{}")
+    with pytest.raises(ValueError, match=r"clock.json must say how many seconds a run took; it is corrupt"):
+        reproduce([SMALL], trials=3, out=tmp_path, jobs=1)
+    (tmp_path / SMALL.cell("gcn").run / CLOCK).write_text('{"seconds": 7}')
     unknown = reproduce([SMALL], trials=3, out=tmp_path, jobs=1).results.origins
     assert unknown[cell.run].seconds is None, "the time of the trials before is not known"
-    assert unknown[SMALL.cell("gcn").run].seconds > 0
+    assert unknown[SMALL.cell("gcn").run].seconds > 7
+
+
+def test_the_clock_counts_sessions_that_fail(tmp_path):
+    def fail(progress):
+        if progress.trials_done == enough:
+            raise RuntimeError("no more")
+
+    run, enough = SMALL.cell("conv").run, 0
+    with pytest.raises(RuntimeError, match="no more"):
+        reproduce([SMALL], trials=2, out=tmp_path, jobs=1, on_progress=fail)
+    before = seconds_of(tmp_path / run)
+    enough = 1
+    with pytest.raises(RuntimeError, match="no more"):
+        reproduce([SMALL], trials=2, out=tmp_path, jobs=1, on_progress=fail)
+    assert seconds_of(tmp_path / run) > before > 0
 
 
 def test_damaged_or_missing_records_are_refused(tmp_path):

@@ -410,4 +410,4 @@ def test_features_that_are_stored_sparse_leave_room_for_more_trials(monkeypatch)
         fitting._fitting_batch(Task(x, {}, *rest, n_features=50_000, n_classes=2), Config(), jobs=1)
         for x in (SparseFeatures.from_scipy(few), torch.from_numpy(few.toarray()))
     ]
-    assert batches == [32, 1]
+    assert batches == [2, 1], "each trial has parameters of its own, for all 50 000 features"

@@ -46,11 +46,11 @@ def register(commands: Commands) -> None:
 
 def _reproduce(arguments: argparse.Namespace) -> int:
     from hypergnn.experiments.markdown import kept
-    from hypergnn.experiments.paper import STAND_IN, TABLES
 
     with stoppable():
         tables, datasets, trials = _chosen(arguments)
-        before = None if arguments.keep is None else kept(arguments.keep)  # now, that no fault in it is met hours later
+        if arguments.keep is not None:  # that no fault in it is met hours later
+            kept(arguments.keep)
         done, tables, datasets = _run(arguments, tables, datasets, trials)
     if done is None or done.interrupted:
         finished = 0 if done is None else sum(map(len, done.results.runs.values()))
@@ -59,9 +59,9 @@ def _reproduce(arguments: argparse.Namespace) -> int:
         return 130
     _print(done, tables, datasets)
     _write_page(arguments)
-    if before is not None:
+    if arguments.keep is not None:
         found = done.results.of(tables, datasets).first(trials)
-        found.over(before).of([*TABLES.values(), STAND_IN]).write(arguments.keep)
+        found.over(kept(arguments.keep)).write(arguments.keep)
         print(f"\nrecords: {arguments.keep}")
     return 0
 

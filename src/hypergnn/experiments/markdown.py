@@ -49,10 +49,15 @@ so the tests speak of that split only. They are not corrected for their number.
 def kept(folder: str | os.PathLike[str]) -> Results:
     """The records that are kept in a folder; none if it has no index yet.
 
+    Raises:
+        ValueError: If there is a file in its place, or what is in it is not whole.
+
     Example:
         >>> kept("nowhere").runs
         {}
     """
+    if Path(folder).is_file():
+        raise ValueError(f"records must be kept in a folder; {folder} is a file.")
     return Results.read(folder) if Path(folder, INDEX).exists() else Results({}, {})
 
 
@@ -107,6 +112,7 @@ def with_table(readme: str, results: Results) -> str:
 
 
 def _overview(results: Results) -> str:
+    results = results.of(TABLES.values())  # without runs that have been kept since settings were other ones
     verdicts = Counter(
         (verdict_of(cell, results) or "") for table in TABLES.values() for cell in table.cells if cell.published
     )

@@ -127,7 +127,8 @@ class Results:
         """
         cells = [one for table in tables for one in table.cells if datasets is None or one.dataset in datasets]
         runs = {one.run for one in cells if one.config is not None}
-        measures = {name: number for name, number in self.measures.items() if name in {_name(one) for one in cells}}
+        named = {_name(one) for one in cells}
+        measures = {name: number for name, number in self.measures.items() if name in named}
         names = runs | ({MEASURED} if measures else set())
         return Results(
             runs={run: records for run, records in self.runs.items() if run in runs},
@@ -144,7 +145,7 @@ class Results:
             {'cora/gcn-00000000': []}
         """
         runs = {run: own for run, own in self.runs.items() if len(own) >= len(before.runs.get(run, []))}
-        origins = {run: self.origins[run] for run in runs if run in self.origins}
+        origins = {run: self.origins.get(run, Origin()) for run in runs}
         both = [one.origins[MEASURED].environments for one in (before, self) if MEASURED in one.origins]
         if both:
             origins[MEASURED] = Origin(_different(one for own in both for one in own))
@@ -281,7 +282,10 @@ def note_seconds(folder: Path, seconds: float) -> None:
 def seconds_of(folder: Path) -> float | None:
     """What :func:`note_seconds` wrote; ``None`` if it wrote nothing."""
     path = folder / CLOCK
-    return float(json.loads(path.read_bytes())["seconds"]) if path.exists() else None
+    try:
+        return float(json.loads(path.read_bytes())["seconds"]) if path.exists() else None
+    except (ValueError, LookupError, TypeError) as error:
+        raise ValueError(f"{path} must say how many seconds a run took; it is corrupt. Remove it.") from error
 
 
 def _name(cell: Cell) -> str:

@@ -30,7 +30,12 @@ _OF_MODEL = {
     "hyper-attention": 6.0,
     "gat+hyper-attention": 7.5,
 }  # how long a trial takes on Cora, GCN's being 1, as measured
-_OF_DATA = {"pubmed": 5.0, "20news": 6.0}  # how many times as long as on Cora
+_OF_DATA = {
+    ("pubmed", "gat"): 1.8,
+    ("pubmed", "hyper-attention"): 5.0,
+    ("20news", "gcn"): 11.0,
+    ("20news", "hyper-conv"): 2.7,
+}  # how many times as long as on Cora
 _NARROW = 0.7  # a trial of few features: shorter epochs, but more of them
 _PER_LAYER = 0.15  # of a trial of two layers, for each layer of a deeper one: longer epochs, but fewer
 _USUAL_EPOCHS = 500
@@ -52,7 +57,8 @@ class Job:
         """About how long one of its trials takes, compared with those of others; only the time left depends on it."""
         is_narrow = self.config.heads * self.config.hidden < 64
         deep = 1.0 if self.config.depth <= 2 else _PER_LAYER * self.config.depth
-        return _OF_MODEL[self.config.model] * _OF_DATA.get(self.dataset, 1.0) * deep * (_NARROW if is_narrow else 1.0)
+        of_data = _OF_DATA.get((self.dataset, self.config.model), 1.0)
+        return _OF_MODEL[self.config.model] * of_data * deep * (_NARROW if is_narrow else 1.0)
 
 
 @dataclass(frozen=True)
@@ -251,9 +257,11 @@ class _Session:
                 self.on_progress(self._progress(job, current))
 
         self.fitting_since = time.monotonic()
-        outcome = fit(data, job.config, trials=self.trials, out=folder, jobs=self.jobs, curves=True, on_progress=tell)
-        note_time()
-        return outcome
+        try:
+            return fit(data, job.config, trials=self.trials, out=folder, jobs=self.jobs, curves=True, on_progress=tell)
+        finally:
+            if noted is not None:  # else the folder may be another's
+                note_time()
 
     def _progress(self, job: Job, current: RunProgress) -> Progress:
         counted = [one for one in self.todo if one.dataset not in self.missing]

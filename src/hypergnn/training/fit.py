@@ -120,9 +120,9 @@ def _even_batch(trials: int, most: int, jobs: int) -> int:
 
 def _fitting_batch(task: Task, config: Config, jobs: int) -> int:
     """How many trials are worth training together, if what the gradient keeps fits in half of the free memory."""
-    rows = task.y.shape[0]
-    worth = min(max(SMALLEST_BATCH, WORTH_SHARING // (rows * config.heads * config.hidden)), LARGEST_BATCH)
-    floats = 16 * rows * config.heads * config.hidden * config.depth + 8 * n_entries(task.x)
+    rows, width = task.y.shape[0], config.heads * config.hidden
+    worth = min(max(SMALLEST_BATCH, WORTH_SHARING // (rows * width)), LARGEST_BATCH)
+    floats = 16 * rows * width * config.depth + 8 * n_entries(task.x) + 6 * task.n_features * width
     if KINDS[config.model].has_attention:
         n_incidences = sum(
             getattr(one, "n_incidences", 0) + getattr(one, "n_links", 0) * 2 for one in task.structures.values()
