@@ -23,7 +23,7 @@ SUMS = 1 << 22
 PIECE = 2048
 """Members that are added up before another sum begins."""
 LARGE = 64
-"""Members that a group has at least to be worth a place among them."""
+"""Members that a group must have more than to be worth a place among them."""
 BLOCKS = 8
 """Stretches of rows with sums of their own, however many threads there are."""
 
