@@ -579,12 +579,12 @@ def test_every_mutant_changes_something():
 RUNNER = """
 import json, os, shutil, sys, tempfile
 from pathlib import Path
-import pytest, torch, torch.func, scipy.sparse  # loaded once, shared by all children
+# loaded once, shared by all children; but nothing whose asserts pytest would rewrite: it refuses what is loaded already
+import numba.extending, pytest, torch, torch._subclasses.fake_tensor, torch.func, scipy.sparse
 
 root, backend, mutants = Path(sys.argv[1]), sys.argv[2], json.loads(sys.argv[3])
 torch.set_num_threads(1)
-if backend == "numba":
-    import numba.extending  # but nothing whose asserts pytest would rewrite: it refuses what is loaded already
+no_plugins = [word for name in ("cacheprovider", "hypothesispytest", "xdist") for word in ("-p", f"no:{name}")]
 
 def exit_code_of(file, text, replacement, test):
     with tempfile.TemporaryDirectory() as folder:
@@ -603,8 +603,8 @@ def exit_code_of(file, text, replacement, test):
             hypergnn.kernels.choice.wanted = backend
             module, name = test.split("::")
             other = {"numba": "torch", "torch": "numba"}[backend]
-            code = pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-k", f"{name} and not {other}",
-                                "--rootdir", str(root), str(root / "tests" / f"test_{module}.py")])
+            chosen = ["-k", f"{name} and not {other}", str(root / "tests" / f"test_{module}.py")]
+            code = pytest.main(["-x", "-q", *no_plugins, "--rootdir", str(root), *chosen])
             os._exit(int(code))
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
