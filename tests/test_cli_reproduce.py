@@ -38,7 +38,7 @@ def test_tables_are_printed_and_kept(small, capsys):
     assert printed.out.startswith("A small table\n")
     assert "95 % interval" in printed.out
     assert "conv (digits) > gcn (digits)" in printed.out
-    assert printed.out.endswith("\npage: runs/paper/report.html\n\nrecords: kept\n")
+    assert printed.out.endswith("\nrecords: kept\n\npage: runs/paper/report.html\n")
     lines = printed.err.splitlines()
     assert "0/2 runs, 0/4 trials | small, conv on digits: 0/2, test –, " in lines[0]
     assert "0:00 left, 2/2 runs, 4/4 trials | small, gcn on digits: 2/2, test " in lines[-1]
@@ -51,7 +51,7 @@ def test_tables_are_printed_and_kept(small, capsys):
     found = Results.read("kept").runs
     assert found == {**Results.read("runs/paper").runs, "digits/before": []}, "what was not asked for stays as it is"
     capsys.readouterr()
-    assert run("small", "--keep", small / "kept" / "digits.csv") == 2
+    assert run("small", "--keep", small / "kept" / "results.jsonl") == 2
     assert "must be kept in a folder; " in capsys.readouterr().err
     assert run("small", "--trials", 2, "--quiet", "--out", small / "runs" / "paper") == 0
     assert capsys.readouterr().err == ""
@@ -93,7 +93,8 @@ def test_what_is_asked_for(command, expected, monkeypatch, capsys):
         (["--dataset", "core"], "--dataset must be one of 'cora'"),
         (["baselines", "--all"], "either TABLE or one of --all and --quick must be given, not both."),
         (["--trials", "0"], "trials must be at least 1; got 0"),
-        (["--out", "file"], "file"),
+        (["--out", "file"], "file: Not a directory"),
+        (["--dataset", "pubmed"], "--dataset must name one that baselines has cells of: citeseer, cora; got pubmed."),
     ],
 )
 def test_mistakes_are_one_line_and_leave_nothing(command, message, tmp_path, monkeypatch, capsys):
@@ -118,8 +119,10 @@ def test_without_cora_the_digits_are_compared(small, monkeypatch, capsys):
     monkeypatch.setattr(runner, "load", load)
     monkeypatch.setitem(paper.TABLES, "baselines", paper.Table("baselines", "far", (far,)))
     monkeypatch.setattr(paper, "STAND_IN", SMALL)
-    assert run("--trials", 1) == 0
+    assert run("--trials", 1, "--keep", "kept") == 0
     printed = capsys.readouterr()
+    assert "nothing is added to kept: the paper has no digits." in printed.err
+    assert not Path("kept").exists()
     assert "no source has cora" in printed.err
     assert "Running the same comparison on the embedded digits instead." in printed.err
     assert printed.out.startswith("A small table\n")
@@ -145,7 +148,14 @@ def test_an_interrupt_says_how_to_go_on(monkeypatch, capsys):
     assert run("small", "--trials", 2, "--jobs", 1) == 130
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert "trials are kept in runs/paper. To resume:\n  hypergnn reproduce small --trials 2" in printed.err
+    assert "stopped: 1 trials are kept in runs/paper. To resume:\n  hypergnn reproduce small --trials 2" in printed.err
+
+    def stop_early(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(runner, "load", stop_early)
+    assert run("small", "--trials", 2, "--jobs", 1) == 130
+    assert "stopped: 1 trials are kept" in capsys.readouterr().err, "also while nothing is in training"
 
 
 def test_help_names_all_tables(capsys):

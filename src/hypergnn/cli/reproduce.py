@@ -45,24 +45,25 @@ def register(commands: Commands) -> None:
 
 
 def _reproduce(arguments: argparse.Namespace) -> int:
-    from hypergnn.experiments.markdown import kept
+    from hypergnn.experiments.results import kept
 
     with stoppable():
-        tables, datasets, trials = _chosen(arguments)
+        asked, datasets, trials = _chosen(arguments)
         if arguments.keep is not None:  # that no fault in it is met hours later
             kept(arguments.keep)
-        done, tables, datasets = _run(arguments, tables, datasets, trials)
-    if done is None or done.interrupted:
-        finished = 0 if done is None else sum(map(len, done.results.runs.values()))
+        done, tables, datasets = _run(arguments, asked, datasets, trials)
+    if done.interrupted:
+        finished = sum(map(len, done.results.runs.values()))
         print(f"stopped: {finished} trials are kept in {arguments.out}. To resume:", file=sys.stderr)
         print(f"  {arguments.typed}", file=sys.stderr)
         return 130
     _print(done, tables, datasets)
-    _write_page(arguments)
-    if arguments.keep is not None:
-        found = done.results.of(tables, datasets).first(trials)
-        found.over(kept(arguments.keep)).write(arguments.keep)
+    if arguments.keep is not None and tables != asked:
+        print(f"nothing is added to {arguments.keep}: the paper has no digits.", file=sys.stderr)
+    elif arguments.keep is not None:
+        done.results.of(tables, datasets).first(trials).over(kept(arguments.keep)).write(arguments.keep)
         print(f"\nrecords: {arguments.keep}")
+    _write_page(arguments)
     return 0
 
 
@@ -95,31 +96,33 @@ def _chosen(arguments: argparse.Namespace) -> tuple[list[Table], list[str] | Non
         check_choice("--dataset", name, available())
     is_quick = not arguments.all and not arguments.tables
     trials = arguments.trials if arguments.trials is not None else _QUICK_TRIALS if is_quick else _TRIALS
-    if not is_quick:
-        names = list(TABLES) if arguments.all else list(dict.fromkeys(arguments.tables))
-        return [TABLES[name] for name in names], arguments.dataset, trials
-    return [TABLES["baselines"]], arguments.dataset or ["cora"], trials
+    names = list(TABLES) if arguments.all else list(dict.fromkeys(arguments.tables)) or ["baselines"]
+    tables = [TABLES[name] for name in names]
+    there = {cell.dataset for table in tables for cell in table.cells}
+    if arguments.dataset and not there.intersection(arguments.dataset):
+        raise ValueError(
+            f"--dataset must name one that {', '.join(names)} has cells of: {', '.join(sorted(there))}; "
+            f"got {', '.join(arguments.dataset)}."
+        )
+    return tables, arguments.dataset or (["cora"] if is_quick else None), trials
 
 
 def _run(
     arguments: argparse.Namespace, tables: list[Table], datasets: list[str] | None, trials: int
-) -> tuple[Reproduction | None, list[Table], list[str] | None]:
-    """Reproduce; without any data, the comparison of the paper's baselines on the embedded digits instead."""
+) -> tuple[Reproduction, list[Table], list[str] | None]:
+    """Reproduce; without any data, Cora included, the paper's baselines on the embedded digits instead."""
     from hypergnn.datasets import DataNotFoundError
     from hypergnn.experiments.paper import STAND_IN, TABLES
     from hypergnn.experiments.runner import reproduce
 
-    def run(tables: Sequence[Table], datasets: list[str] | None) -> Reproduction | None:
-        try:
-            with shown_tables(quiet=arguments.quiet) as listener:
-                return reproduce(tables, trials, datasets, out=arguments.out, jobs=arguments.jobs, on_progress=listener)
-        except KeyboardInterrupt:  # while nothing was in training
-            return None
+    def run(tables: Sequence[Table], datasets: list[str] | None) -> Reproduction:
+        with shown_tables(quiet=arguments.quiet) as listener:
+            return reproduce(tables, trials, datasets, out=arguments.out, jobs=arguments.jobs, on_progress=listener)
 
     try:
         return run(tables, datasets), tables, datasets
     except DataNotFoundError as error:
-        if TABLES["baselines"] not in tables:
+        if TABLES["baselines"] not in tables or (datasets is not None and "cora" not in datasets):
             raise
         print(f"{error}\n\nRunning the same comparison on the embedded digits instead.", file=sys.stderr)
         return run([STAND_IN], None), [STAND_IN], None

@@ -138,21 +138,18 @@ def _as_json(data: Dataset, config: Config, out: Path, outcome: Outcome) -> dict
         "test_accuracy": {
             "mean": centre,
             "std": spread if several else None,
-            "interval_95": _interval([record["test_accuracy"] for record in outcome.records]) if several else None,
+            "interval_95": _interval([record["test_accuracy"] for record in outcome.records]),
         },
         "configuration": describe(data, config),
         "records": outcome.records,
     }
 
 
-def _interval(values: list[float]) -> list[float]:
-    """Where the mean of endlessly many trials lies with 95 % confidence, by Student's t."""
-    from statistics import mean, stdev
+def _interval(values: list[float]) -> list[float] | None:
+    from hypergnn.experiments.statistics import summarise
 
-    from scipy.stats import t
-
-    reach = float(t.ppf(0.975, len(values) - 1)) * stdev(values) / len(values) ** 0.5
-    return [mean(values) - reach, mean(values) + reach]
+    interval = summarise(values).interval if values else None
+    return None if interval is None else list(interval)
 
 
 def _trials(count: int) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from hypergnn.experiments.markdown import kept, results_page, with_table
+from hypergnn.experiments.markdown import results_page, with_table
+from hypergnn.experiments.results import kept
 from hypergnn.files import write_atomic
 
 

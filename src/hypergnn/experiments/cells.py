@@ -88,22 +88,17 @@ class Table:
         return tuple(dict.fromkeys(cell.column for cell in self.cells))
 
     def cell(self, name: str) -> Cell:
-        """The cell of that name; with a table before it, ``table:name``, one of another table.
+        """The cell of that name.
 
         Example:
             >>> from hypergnn.experiments.paper import TABLES
-            >>> TABLES["skip"].cell("baselines:cora/gcn").published
+            >>> TABLES["baselines"].cell("cora/gcn").published
             Published(mean=81.8, spread=None)
         """
-        table, _, own = name.rpartition(":")
-        if table:
-            from hypergnn.experiments.paper import TABLES
-
-            return TABLES[table].cell(own)
         for cell in self.cells:
-            if cell.name == own:
+            if cell.name == name:
                 return cell
-        raise ValueError(f"name must be that of a cell of {self.name}; got {own!r}.")
+        raise ValueError(f"name must be that of a cell of {self.name}; got {name!r}.")
 
     def at(self, row: str, column: str) -> Cell | None:
         """The cell in a row and a column; ``None`` where the table has a gap."""

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import astuple, dataclass, field, fields, replace
+from dataclasses import asdict, astuple, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 from hypergnn.experiments.paper import Cell, Table
 from hypergnn.files import write_atomic
 from hypergnn.training import ledger
-from hypergnn.training.json_lines import whole_lines
+from hypergnn.training.json_lines import line
 
-INDEX = "results.json"
-"""The file of the compact form that names its runs; the trials of each dataset stand beside it."""
+KEPT = "results.jsonl"
+"""The file of the compact form: one, so that it is written whole or not at all."""
 MEASURES = "measures.json"
 """The file of a reproduction that holds what is not found by trials: counts and times."""
 CLOCK = "clock.json"
 """The file of a run folder that says how long the run has taken."""
 MEASURED = "measures"
-FORMAT = 2
+FORMAT = 3
 
 
 @dataclass(frozen=True)
@@ -47,6 +45,8 @@ class Origin:
     seconds: float | None = None
     """By the clock, all sessions together, each up to its last finished trial if it was killed; ``None`` where nobody
     looked."""
+    configuration: dict[str, Any] | None = None
+    """The data and the settings, as a run folder describes them; of no run, ``None``."""
 
 
 @dataclass(frozen=True)
@@ -76,19 +76,12 @@ class Results:
             ValueError: If the folder holds neither, or a corrupt file.
         """
         folder = Path(folder)
-        if (folder / INDEX).exists():
-            return _read_compact(folder)
-        return _read_folders(folder)
+        return _read_compact(folder / KEPT) if (folder / KEPT).exists() else _read_folders(folder)
 
     @property
     def environments(self) -> list[dict[str, Any]]:
         """Each version, processor and platform that something was measured with."""
         return _different(one for origin in self.origins.values() for one in origin.environments)
-
-    @property
-    def environment(self) -> dict[str, Any]:
-        """The last of the environments; empty if nothing was measured."""
-        return self.environments[-1] if self.environments else {}
 
     def trials(self, cell: Cell) -> list[TrialRecord]:
         """The finished trials of a cell in the order of their seeds; none for one that is not trained."""
@@ -146,9 +139,9 @@ class Results:
         """
         runs = {run: own for run, own in self.runs.items() if len(own) >= len(before.runs.get(run, []))}
         origins = {run: self.origins.get(run, Origin()) for run in runs}
-        both = [one.origins[MEASURED].environments for one in (before, self) if MEASURED in one.origins]
-        if both:
-            origins[MEASURED] = Origin(_different(one for own in both for one in own))
+        sources = (before, self) if before.measures.keys() - self.measures.keys() else (self,)
+        measured = (one.origins.get(MEASURED, Origin()).environments for one in sources)
+        origins[MEASURED] = Origin(_different(one for own in measured for one in own))
         return replace(
             self,
             runs={**before.runs, **runs},
@@ -157,7 +150,7 @@ class Results:
         )
 
     def write(self, folder: str | os.PathLike[str]) -> None:
-        """Write the compact form: an index, and a CSV file for each dataset with a line per trial.
+        """Write the compact form: one file of JSON, a line for what all runs share and a line for each run.
 
         Args:
             folder: Where to; made if missing.
@@ -172,91 +165,82 @@ class Results:
         """
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        for dataset in sorted({run.partition("/")[0] for run in self.runs}):
-            own = {run: records for run, records in sorted(self.runs.items()) if run.startswith(f"{dataset}/")}
-            write_atomic(folder / f"{dataset}.csv", _as_csv(own))
         environments = self.environments
-        index = {
-            "format": FORMAT,
-            "environments": environments,
-            "measures": dict(self.measures),
-            "trials": {run: len(records) for run, records in sorted(self.runs.items())},
-            "origins": {
-                name: {"environments": [environments.index(one) for one in own.environments], "seconds": own.seconds}
-                for name, own in sorted(self.origins.items())
-            },
-        }
-        write_atomic(folder / INDEX, json.dumps(index, indent=2, allow_nan=False).encode() + b"\n")
+
+        def described(name: str) -> dict[str, Any]:
+            origin = self.origins.get(name, Origin())
+            return asdict(origin) | {"environments": [environments.index(one) for one in origin.environments]}
+
+        measured = described(MEASURED) | {"numbers": dict(self.measures)}
+        head = {"format": FORMAT, "environments": environments, MEASURED: measured, "columns": _COLUMNS}
+        runs = (
+            {"run": run, **described(run), "trials": [_rounded(record) for record in records]}
+            for run, records in sorted(self.runs.items())
+        )
+        write_atomic(folder / KEPT, b"".join(map(line, (head, *runs))))
 
 
 _COLUMNS = [field.name for field in fields(TrialRecord)]
-_KINDS = {"seed": int, "epochs": int, "best_epoch": int}
 
 
-def _as_csv(runs: Mapping[str, Iterable[TrialRecord]]) -> bytes:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["run", *_COLUMNS])
-    for run, records in runs.items():
-        writer.writerows([run, *astuple(record)] for record in records)
-    return text.getvalue().encode()
+def _rounded(record: TrialRecord) -> list[float]:
+    """A trial without the digits that binary fractions of a percent have after the fourth."""
+    return [value if isinstance(value, int) else round(value, 4) for value in astuple(record)]
 
 
-def _read_compact(folder: Path) -> Results:
+def kept(folder: str | os.PathLike[str]) -> Results:
+    """The compact form that is kept in a folder; nothing if there is none yet.
+
+    Raises:
+        ValueError: If there is a file in the folder's place, or what is in it is not whole.
+
+    Example:
+        >>> kept("nowhere").runs
+        {}
+    """
+    if Path(folder).is_file():
+        raise ValueError(f"records must be kept in a folder; {folder} is a file.")
+    return Results.read(folder) if Path(folder, KEPT).exists() else Results({}, {})
+
+
+def _read_compact(path: Path) -> Results:
     try:
-        index = json.loads((folder / INDEX).read_bytes())
-        if index["format"] != FORMAT:
-            raise ValueError(f"format {index['format']!r}, and this version reads {FORMAT}")
-        runs: dict[str, list[TrialRecord]] = {run: [] for run in index["trials"]}
-        for dataset in {run.partition("/")[0] for run in runs}:
-            with open(folder / f"{dataset}.csv", encoding="utf-8", newline="") as file:
-                for line in csv.DictReader(file):
-                    run = line.pop("run")
-                    runs[run].append(_as_record({name: _KINDS.get(name, float)(line[name]) for name in _COLUMNS}))
-        short = [run for run, count in index["trials"].items() if len(runs[run]) != count]
-        if short:
-            raise ValueError(f"{short[0]} has {len(runs[short[0]])} trials, and not {index['trials'][short[0]]}")
-        origins = {
-            name: Origin([index["environments"][one] for one in own["environments"]], own["seconds"])
-            for name, own in index["origins"].items()
-        }
-        return Results(runs, index["measures"], origins)
-    except (ValueError, LookupError, TypeError, OSError) as error:
-        raise ValueError(f"{folder} must hold whole results; {INDEX} and its tables do not agree: {error}.") from error
+        head, *found = map(json.loads, path.read_bytes().splitlines())
+        if (head["format"], head["columns"]) != (FORMAT, _COLUMNS):
+            raise ValueError(f"format {head['format']!r} with columns {head['columns']}; this version reads {FORMAT}")
+
+        def origin(entry: Mapping[str, Any]) -> Origin:
+            environments = [head["environments"][one] for one in entry["environments"]]
+            return Origin(environments, entry["seconds"], entry["configuration"])
+
+        runs = {entry["run"]: [TrialRecord(*trial) for trial in entry["trials"]] for entry in found}
+        origins = {entry["run"]: origin(entry) for entry in found}
+        return Results(runs, head[MEASURED]["numbers"], origins | {MEASURED: origin(head[MEASURED])})
+    except (ValueError, LookupError, TypeError) as error:
+        raise ValueError(f"{path} must hold kept results; it does not: {error}. Restore it from a copy.") from error
 
 
 def _read_folders(folder: Path) -> Results:
     if not folder.is_dir():
-        raise ValueError(f"folder must be that of a reproduction, or hold {INDEX}; there is no {folder}.")
+        raise ValueError(f"folder must be that of a reproduction, or hold {KEPT}; there is no {folder}.")
     found = {path.parent.relative_to(folder).as_posix(): path.parent for path in folder.glob(f"*/*/{ledger.RUN}")}
     if not found and not (folder / MEASURES).exists():
-        raise ValueError(f"folder must be that of a reproduction, or hold {INDEX}; {folder} has no run in it.")
+        raise ValueError(f"folder must be that of a reproduction, or hold {KEPT}; {folder} has no run in it.")
+    runs, origins = {}, {}
+    for run, path in sorted(found.items()):
+        read = ledger.read(path, curves=False)
+        runs[run] = [_as_record(path, record) for record in read.records]
+        origins[run] = Origin(list(read.environments), seconds_of(path), read.configuration)
     noted = _noted(folder)
-    origins = {run: Origin(_read_environments(path), seconds_of(path)) for run, path in sorted(found.items())}
-    if noted["environments"]:
-        origins[MEASURED] = Origin(noted["environments"])
-    runs = {run: _read_trials(path) for run, path in sorted(found.items())}
-    return Results(runs, noted["measures"], origins, found)
+    return Results(runs, noted["measures"], origins | {MEASURED: Origin(noted["environments"])}, found)
 
 
-def _read_trials(folder: Path) -> list[TrialRecord]:
-    """The finished trials of a run, without their curves, which are a hundred times larger."""
-    records = [_as_record(record) for record, _ in whole_lines(folder / ledger.TRIALS)]
-    return sorted(records, key=lambda record: record.seed)
-
-
-def _read_environments(folder: Path) -> list[dict[str, Any]]:
+def _as_record(folder: Path, record: Mapping[str, Any]) -> TrialRecord:
     try:
-        environments: list[dict[str, Any]] = json.loads((folder / ledger.RUN).read_bytes())["environments"]
-    except (ValueError, LookupError, TypeError) as error:
-        raise ValueError(
-            f"{folder / ledger.RUN} must describe a run; it is corrupt. Restore it from a copy."
-        ) from error
-    return environments
-
-
-def _as_record(record: Mapping[str, Any]) -> TrialRecord:
-    return TrialRecord(**{name: record[name] for name in _COLUMNS})
+        return TrialRecord(**{name: record[name] for name in _COLUMNS})
+    except KeyError as error:
+        name = folder / ledger.TRIALS
+        raise ValueError(f"{name} must hold whole trials; that of seed {record['seed']} has no {error}.") from error
 
 
 def note(folder: Path, measures: Mapping[str, float], environment: dict[str, Any]) -> None:
@@ -270,8 +254,13 @@ def note(folder: Path, measures: Mapping[str, float], environment: dict[str, Any
 
 def _noted(folder: Path) -> dict[str, Any]:
     path = folder / MEASURES
-    noted: dict[str, Any] = json.loads(path.read_bytes()) if path.exists() else {"environments": [], "measures": {}}
-    return noted
+    if not path.exists():
+        return {"environments": [], "measures": {}}
+    try:
+        noted = json.loads(path.read_bytes())
+        return {"environments": list(noted["environments"]), "measures": dict(noted["measures"])}
+    except (ValueError, LookupError, TypeError) as error:
+        raise ValueError(f"{path} must hold what was counted and timed; it is corrupt. Remove it.") from error
 
 
 def note_seconds(folder: Path, seconds: float) -> None:

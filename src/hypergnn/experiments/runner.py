@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import mean
+from typing import cast
 
 from hypergnn.checks import check_size
 from hypergnn.datasets import DataNotFoundError, Dataset, load
@@ -104,9 +105,7 @@ def runs_of(tables: Iterable[Table], datasets: Collection[str] | None = None) ->
         for cell in table.cells:
             if cell.config is not None and (datasets is None or cell.dataset in datasets):
                 found.setdefault(cell.run, []).append(cell)
-    return [
-        Job(run, cells[0].dataset, cells[0].config, tuple(cells)) for run, cells in found.items() if cells[0].config
-    ]
+    return [Job(run, cells[0].dataset, cast(Config, cells[0].config), tuple(cells)) for run, cells in found.items()]
 
 
 def with_graph(data: Dataset) -> Dataset:
@@ -155,9 +154,12 @@ def reproduce(
         {}
     """
     check_size("trials", trials, minimum=1)
-    session = _Session(Path(out), trials, jobs, runs_of(tables, datasets), on_progress)
-    session.note_measures(tables, datasets)
-    interrupted = session.train()
+    try:
+        session = _Session(Path(out), trials, jobs, runs_of(tables, datasets), on_progress)
+        session.note_measures(tables, datasets)
+        interrupted = session.train()
+    except KeyboardInterrupt:  # while nothing was in training
+        return Reproduction(_read(Path(out)), interrupted=True)
     if session.missing and not session.loaded:
         raise session.missing[next(iter(session.missing))]
     missing = {name: str(error) for name, error in session.missing.items()}
@@ -189,8 +191,9 @@ class _Session:
         self.loaded: dict[str, Dataset] = {}
         self.joined: dict[str, Dataset] = {}  # the same with graphs
         self.missing: dict[str, DataNotFoundError] = {}
-        before = _read(out).runs
-        self.before = {job.run: sum(record.seed < trials for record in before.get(job.run, [])) for job in todo}
+        found = _read(out)
+        self.noted = found.measures
+        self.before = {job.run: sum(record.seed < trials for record in found.runs.get(job.run, [])) for job in todo}
         self.done = dict(self.before)
         self.worked = 0.0  # trials finished in this session, in units of Job.weight
         self.training = 0.0  # seconds that they took
@@ -207,12 +210,11 @@ class _Session:
 
     def note_measures(self, tables: Sequence[Table], datasets: Collection[str] | None) -> None:
         """Count and time what the tables have of that, unless it was noted before."""
-        noted = dict(_read(self.out).measures)
         for table in tables:
             wanted = {cell.dataset for cell in table.cells if cell.measure != "accuracy"}
             for name in sorted(wanted if datasets is None else wanted.intersection(datasets)):
                 own = {f"{table.name}:{cell.name}" for cell in table.cells if cell.dataset == name}
-                data = None if own <= noted.keys() else self.data(name)
+                data = None if own <= self.noted.keys() else self.data(name)
                 if data is not None:
                     found = measures.times(data) if table.name == "timing" else measures.counts(data)
                     named = {f"{table.name}:{cell}": number for cell, number in found.items()}

@@ -37,6 +37,11 @@ class Test:
     p_welch: float | None
     """Of Welch's test, which does not."""
 
+    @property
+    def p_reverse(self) -> float:
+        """Of the pooled test the other way round: whether the worse is better; 1 where there is no test."""
+        return 1.0 if self.p is None else 1.0 - self.p
+
     __test__ = False  # pytest would take the name for that of a test
 
 

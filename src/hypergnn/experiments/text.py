@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hypergnn.experiments.cells import Cell, Comparison, Table
+from hypergnn.experiments.cells import Cell, Table
+from hypergnn.experiments.claims import FEW, Claim, claims_of
+from hypergnn.experiments.paper import cell_of
+from hypergnn.experiments.remarks import remarks_of
 from hypergnn.experiments.results import Results
-from hypergnn.experiments.statistics import Summary, Test, Verdict, compare, summarise, verdict
+from hypergnn.experiments.statistics import Summary, Verdict, summarise, verdict
 
-SIGNIFICANT = 0.05
-"""The level of the paper's tests."""
-FEW = 30
-"""Trials below which the reader is warned."""
+OUTCOMES = {
+    "holds": "so here, significantly",
+    "not shown": "not shown here",
+    "reversed": "the reverse here, significantly",
+    "untested": "not tested: too few trials",
+}
+"""What came of a claim, in words."""
 _TWO_DECIMALS = ("baselines", "skip", "depth")
 
 
@@ -26,18 +32,6 @@ class Line:
     interval: str
     published: str
     verdict: str
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A comparison of the paper, and what came of it here."""
-
-    comparison: Comparison
-    text: str
-    """``better > worse``, by the cells' rows and columns."""
-    test: Test
-    outcome: str
-    """In words."""
 
 
 def summary_of(cell: Cell, results: Results) -> Summary | None:
@@ -79,22 +73,17 @@ def line_of(cell: Cell, results: Results) -> Line:
     return Line(cell, f"{summary.mean:.2f}{spread}", str(summary.trials), interval, published, said)
 
 
-def claims_of(table: Table, results: Results) -> list[Claim]:
-    """The paper's comparisons whose cells both have trials.
+def words_of(claim: Claim, table: Table) -> str:
+    """A claim about a table as ``better > worse``, by the cells' rows and columns.
 
     Example:
         >>> from hypergnn.experiments.paper import TABLES
-        >>> claims_of(TABLES["hidden"], Results({}, {}))
-        []
+        >>> from hypergnn.experiments.statistics import Test
+        >>> table = TABLES["baselines"]
+        >>> words_of(Claim(table.comparisons[0], *table.cells[1::-1], Test(0.5, 0.01, 0.01)), table)
+        'Hyper-Conv. (Cora) > GCN* (Cora)'
     """
-    found = []
-    for comparison in table.comparisons:
-        better, worse = table.cell(comparison.better), table.cell(comparison.worse)
-        values = results.accuracies(better), results.accuracies(worse)
-        if all(values):
-            test = compare(*values)
-            found.append(Claim(comparison, f"{_title(better, table)} > {_title(worse, table)}", test, _outcome(test)))
-    return found
+    return f"{_title(claim.better, table)} > {_title(claim.worse, table)}"
 
 
 def grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -124,18 +113,18 @@ def rows_of(table: Table, results: Results, datasets: Sequence[str] | None = Non
     ]
 
 
-def claim_rows_of(table: Table, results: Results) -> list[tuple[str, ...]]:
+def claim_rows_of(table: Table, results: Results, datasets: Sequence[str] | None = None) -> list[tuple[str, ...]]:
     """The claims of a table, as under :data:`CLAIMS_HEAD`."""
     return [
         (
-            claim.text,
+            words_of(claim, table),
             f"{claim.test.difference:+.2f}",
-            _p(claim.test.p),
-            _p(claim.test.p_welch),
+            p_value(claim.test.p),
+            p_value(claim.test.p_welch),
             "" if claim.comparison.published_p is None else f"{claim.comparison.published_p:g}",
-            claim.outcome,
+            OUTCOMES[claim.outcome],
         )
-        for claim in claims_of(table, results)
+        for claim in claims_of(table, results, datasets)
     ]
 
 
@@ -148,24 +137,27 @@ def as_text(table: Table, results: Results, datasets: Sequence[str] | None = Non
         Section 4.2: text categorisation
     """
     parts = [table.title, grid(HEAD, rows_of(table, results, datasets))]
-    if claims := claim_rows_of(table, results):
+    if claims := claim_rows_of(table, results, datasets):
         parts.append(grid(CLAIMS_HEAD, claims))
-    if any(0 < len(results.trials(cell)) < FEW for cell in table.cells):
+    parts += remarks_of(table, results)
+    chosen = [cell for cell in table.cells if datasets is None or cell.dataset in datasets]
+    if any(0 < len(results.trials(cell)) < FEW for cell in chosen):
         parts.append("Few trials make wide intervals and weak tests: here, “reproduced” says little.")
+    absent = sorted({cell.table for cell in _elsewhere(table, datasets) if not results.trials(cell)})
+    if absent and any(results.trials(cell) for cell in chosen):
+        parts.append(f"Claims that need cells of {', '.join(absent)} are left out: name that table as well.")
     return "\n\n".join(parts)
+
+
+def _elsewhere(table: Table, datasets: Sequence[str] | None) -> list[Cell]:
+    """Cells of other tables that the claims about a table need."""
+    named = [cell_of(table, name) for one in table.comparisons for name in (one.better, one.worse)]
+    return [cell for cell in named if cell.table != table.name and (datasets is None or cell.dataset in datasets)]
 
 
 def _title(cell: Cell, table: Table) -> str:
     where = "" if cell.table == table.name else f" in {cell.table}"
     return f"{cell.row} ({cell.column}){where}"
-
-
-def _outcome(test: Test) -> str:
-    if test.difference <= 0:
-        return "not so here"
-    if test.p is None:
-        return "so here; too few trials to test"
-    return "so here, significantly" if test.p < SIGNIFICANT else "so here, but not significantly"
 
 
 def _judged(cell: Cell, number: float) -> str:
@@ -181,7 +173,15 @@ def _as_published(number: float, cell: Cell) -> str:
     return f"{number:.2f}" if cell.table in _TWO_DECIMALS or cell.measure != "accuracy" else f"{number:.1f}"
 
 
-def _p(value: float | None) -> str:
+def p_value(value: float | None) -> str:
+    """A p-value to the fourth decimal.
+
+    Example:
+        >>> p_value(0.0163), p_value(1e-7), p_value(0.99996), p_value(None)
+        ('0.0163', '< 0.0001', '> 0.9999', '–')
+    """
     if value is None:
         return "–"
-    return "< 0.0001" if value < 1e-4 else f"{value:.4f}"
+    if value < 1e-4:
+        return "< 0.0001"
+    return "> 0.9999" if value > 1 - 1e-4 else f"{value:.4f}"

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hypergnn.experiments.cells import Cell
+from hypergnn.experiments.claims import FEW, claims_of
 from hypergnn.experiments.paper import STAND_IN, TABLES
 from hypergnn.experiments.results import Results
-from hypergnn.experiments.statistics import compare, summarise, verdict
+from hypergnn.experiments.statistics import summarise, verdict
 from hypergnn.report.networks import Trained
 from hypergnn.report.page import Chart, Fact, Finding, Page
 from hypergnn.report.runs import curves_of, environment
-from hypergnn.report.tables import LEVEL, claim, distributions, test_of, view
+from hypergnn.report.tables import distributions, view, words_of
 from hypergnn.report.words import counted, network_name, p_value, signed, span
 from hypergnn.training.ledger import read
 from hypergnn.training.session import MODEL_FILE
@@ -22,8 +23,13 @@ _ALL = {**TABLES, STAND_IN.name: STAND_IN}
 _USUAL = ("baselines", "newsgroup", "sota", "digits")
 """Tables whose networks have the paper's usual settings: the others vary one of these."""
 _MOST_CURVES = 20
-_FEW = 20
-"""Trials below which an interval says little."""
+_VERDICTS = {
+    "holds": ("holds", "Holds."),
+    "not shown": ("open", "Not shown."),
+    "reversed": ("fails", "Does not hold."),
+    "untested": ("open", "Not tested."),
+}
+"""What came of a claim, as a kind of finding and in words."""
 _EXPLORED = ("hyper-attention", "hyper-conv")
 """Networks for the explorer: those of the paper that use hyperedges alone."""
 
@@ -43,7 +49,7 @@ def page_of_results(folder: Path) -> tuple[Page, list[Trained]]:
         tables=tables,
         distributions=[chart for table in _ALL.values() for chart in distributions(table, results)],
         curves=list(_curves(results)),
-        environment=environment(results.environment),
+        environment=environment(results.environments),
     )
     return page, list(_networks(results))
 
@@ -61,7 +67,7 @@ def _lead(cells: list[Cell], results: Results) -> str:
     lowest, cell = min(short, key=lambda one: one[0])
     if lowest < 0 and cell.config is not None:
         text += f" The largest shortfall is {-lowest:.2f} points: {network_name(cell.dataset, cell.config)}."
-    if min(len(results.trials(cell)) for cell in cells) < _FEW:
+    if min(len(results.trials(cell)) for cell in cells) < FEW:
         text += " Where trials are few, intervals are wide: that a published number lies in one then says little."
     return text
 
@@ -85,24 +91,16 @@ def _facts(cells: list[Cell], results: Results) -> list[Fact]:
 def _findings(results: Results) -> Iterator[Finding]:
     """Each pair that the paper compares, and whether its order holds here."""
     for table in _ALL.values():
-        for comparison in table.comparisons:
-            test = test_of(table, comparison, results)
-            if test is None:
-                continue
-            words = f"{claim(table, comparison)}: {signed(test.difference)} points here"
-            if test.p is not None:
-                words += f", {_p(test.p)}"
-            if comparison.published_p is not None:
-                words += f" (published: {_p(comparison.published_p)})"
-            if test.difference < 0:
-                better, worse = (results.accuracies(table.cell(one)) for one in (comparison.better, comparison.worse))
-                against = compare(worse, better).p
-                is_clear = against is not None and against < LEVEL
-                yield Finding("fails", "Does not hold." if is_clear else "Not confirmed.", f"{words}.")
-            elif test.p is not None and test.p < LEVEL:
-                yield Finding("holds", "Holds.", f"{words}.")
-            else:
-                yield Finding("open", "Not significant.", f"{words}.")
+        for claim in claims_of(table, results):
+            words = f"{words_of(claim, table)}: {signed(claim.test.difference)} points here"
+            if claim.outcome == "reversed":
+                words += f", {_p(claim.test.p_reverse)} for the reverse"
+            elif claim.test.p is not None:
+                words += f", {_p(claim.test.p)}"
+            if claim.comparison.published_p is not None:
+                words += f" (published: {_p(claim.comparison.published_p)})"
+            kind, verdict = _VERDICTS[claim.outcome]
+            yield Finding(kind, verdict, f"{words}.")
 
 
 def _p(p: float) -> str:
@@ -114,9 +112,9 @@ def _p(p: float) -> str:
 def _note(findings: list[Finding]) -> str:
     kinds = Counter(finding.kind for finding in findings)
     return (
-        f"The paper orders {counted(len(findings), 'pair')} of the cells that were run here. In {kinds['holds']} the "
-        f"order is the paper’s and significant at 5 % (one-sided t-test); in {kinds['open']} it is the paper’s, but "
-        f"could be chance; in {kinds['fails']} it is the other way round. Of so many tests, some are expected to err."
+        f"The paper orders {counted(len(findings), 'pair')} of the cells that were run here. In {kinds['holds']} that "
+        f"order is significant at 5 % (one-sided t-test), in {kinds['fails']} the reverse of it; in {kinds['open']} "
+        "neither is shown: the difference could be chance. Of so many tests, some are expected to err."
     )
 
 

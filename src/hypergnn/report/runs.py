@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +50,7 @@ def page_of_run(folder: Path) -> Page:
         facts=facts,
         distributions=[Chart("trials", charts.trials(rows, [title]), "Accuracy of each trial")],
         curves=[chart] if (chart := curves_of(run, "curves", title)) else [],
-        environment=environment(run.environments[-1]),
+        environment=environment(run.environments),
     )
 
 
@@ -75,9 +75,16 @@ def trained(folder: Path) -> list[Trained]:
     return [Trained(folder, label(read(folder)))] if (folder / MODEL_FILE).exists() else []
 
 
-def environment(found: dict[str, Any]) -> Sequence[tuple[str, str]]:
-    """Where results were made, for the foot of the page."""
-    return [(name, str(value)) for name, value in found.items() if value is not None]
+def environment(found: Sequence[Mapping[str, Any]]) -> Sequence[tuple[str, str]]:
+    """Where results were made, for the foot of the page: of each version and machine all that there were.
+
+    Example:
+        >>> environment([{"torch": "2.13.0", "commit": "a"}, {"torch": "2.13.0", "commit": "b"}])
+        [('torch', '2.13.0'), ('commit', 'a, b')]
+    """
+    names = dict.fromkeys(name for one in found for name in one)
+    values = {name: dict.fromkeys(str(one[name]) for one in found if one.get(name) is not None) for name in names}
+    return [(name, ", ".join(own)) for name, own in values.items() if own]
 
 
 def _thinned(length: int) -> list[int]:

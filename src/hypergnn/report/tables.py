@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypergnn.experiments.cells import Cell, Comparison, Table
+from hypergnn.experiments.cells import Cell, Table
+from hypergnn.experiments.claims import Claim, claims_of
+from hypergnn.experiments.paper import NAMES
+from hypergnn.experiments.remarks import remarks_of
 from hypergnn.experiments.results import Results
-from hypergnn.experiments.statistics import Test, compare, summarise, verdict
+from hypergnn.experiments.statistics import summarise, verdict
 from hypergnn.report import charts
 from hypergnn.report.page import CellView, Chart, ComparisonView, RowView, TableView
-from hypergnn.report.words import DATASETS, mean_and_spread, p_value, signed, span
-
-LEVEL = 0.05
-"""Significance level of the tests: the paper's."""
+from hypergnn.report.words import mean_and_spread, p_value, signed, span
 
 _SHORT = {
     "datasets": "Datasets",
@@ -27,6 +27,13 @@ _SHORT = {
 }
 _SETTINGS = {"hidden": "length of the hidden representation", "depth": "number of layers"}
 """Tables whose columns are values of a setting, and what it is."""
+_OUTCOMES = {
+    "holds": ("significant", ""),
+    "not shown": ("not shown", "none"),
+    "reversed": ("the reverse", "below"),
+    "untested": ("not tested", "none"),
+}
+"""What came of a claim, in words and as a kind of verdict."""
 _VERDICTS = {"reproduced": "≈ reproduced", "above": "▲ above", "below": "▼ below"}
 
 
@@ -55,17 +62,13 @@ def view(table: Table, results: Results) -> TableView | None:
         name=table.name,
         short=_SHORT.get(table.name, table.name),
         title=table.title,
-        note=table.note,
+        note=" ".join([table.note, *remarks_of(table, results)]).strip(),
         caption=_caption(table, results),
         corner=_SETTINGS.get(table.name, "dataset" if table.name == "datasets" else "method"),
         columns=heads,
         rows=lines,
         charts=_charts(table, results, columns),
-        tests=[
-            _comparison(table, one, test)
-            for one in table.comparisons
-            if (test := test_of(table, one, results)) is not None
-        ],
+        tests=[_comparison(table, one) for one in claims_of(table, results)],
     )
 
 
@@ -89,22 +92,17 @@ def distributions(table: Table, results: Results) -> list[Chart]:
     return found
 
 
-def test_of(table: Table, comparison: Comparison, results: Results) -> Test | None:
-    """The test of a claim; ``None`` if one of its cells has no trials."""
-    better, worse = (results.accuracies(table.cell(name)) for name in (comparison.better, comparison.worse))
-    return compare(better, worse) if better and worse else None
-
-
-def claim(table: Table, comparison: Comparison) -> str:
+def words_of(claim: Claim, table: Table) -> str:
     """What the paper says of two cells.
 
     Example:
         >>> from hypergnn.experiments.paper import TABLES
+        >>> from hypergnn.experiments.statistics import Test
         >>> table = TABLES["baselines"]
-        >>> claim(table, table.comparisons[0])
+        >>> words_of(Claim(table.comparisons[0], *table.cells[1::-1], Test(0.5, 0.01, 0.01)), table)
         'Hyper-Conv. better than GCN* (Cora)'
     """
-    better, worse = table.cell(comparison.better), table.cell(comparison.worse)
+    better, worse = claim.better, claim.worse
     first, second = better.row, worse.row
     if better.table != worse.table:  # with and without a skip connection
         first, second = (
@@ -114,11 +112,13 @@ def claim(table: Table, comparison: Comparison) -> str:
         where = worse.column if worse.table == table.name else better.column
     elif better.row == worse.row:
         first, second = f"{better.row}, {better.column}", worse.column
-        where = DATASETS.get(better.dataset, better.dataset)
+        where = NAMES.get(better.dataset, better.dataset)
     else:
         where = better.column
     if table.name == "depth":
         first, second = f"{better.column} layers {better.row}", f"{worse.column} layers"
+    elif table.name == "hidden" and better.row == worse.row:
+        first, second = f"{better.row} of width {better.column}", f"of width {worse.column}"
     elif table.name == "hidden":
         where = f"width {where}"
     return f"{first} better than {second} ({_unbroken(where)})"
@@ -130,29 +130,15 @@ def _unbroken(column: str) -> str:
     return name + comma + setting.replace(" ", "\N{NO-BREAK SPACE}").replace("-", "-\N{WORD JOINER}")
 
 
-def judged(test: Test) -> tuple[str, str]:
-    """A test's outcome in words, and its kind.
-
-    Example:
-        >>> judged(Test(0.4, 0.01, 0.01)), judged(Test(0.1, 0.3, 0.3)), judged(Test(-0.4, 0.99, 0.99))
-        (('significant', ''), ('not significant', 'none'), ('the other way round', 'below'))
-    """
-    if test.difference < 0:
-        return "the other way round", "below"
-    if test.p is None:
-        return "too few trials", "none"
-    return ("significant", "") if test.p < LEVEL else ("not significant", "none")
-
-
-def _comparison(table: Table, comparison: Comparison, test: Test) -> ComparisonView:
-    words, kind = judged(test)
+def _comparison(table: Table, claim: Claim) -> ComparisonView:
+    verdict, kind = _OUTCOMES[claim.outcome]
     return ComparisonView(
-        words=claim(table, comparison),
-        difference=signed(test.difference),
-        pooled=p_value(test.p),
-        welch=p_value(test.p_welch),
-        published=p_value(comparison.published_p),
-        verdict=words,
+        words=words_of(claim, table),
+        difference=signed(claim.test.difference),
+        pooled=p_value(claim.test.p),
+        welch=p_value(claim.test.p_welch),
+        published=p_value(claim.comparison.published_p),
+        verdict=verdict,
         kind=kind,
     )
 

@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hypergnn.experiments.paper import METHODS, NAMES
 from hypergnn.experiments.statistics import Summary
 from hypergnn.models import Config, paper_config
 
-MODELS = {
-    "hyper-conv": "Hyper-Conv.",
-    "hyper-attention": "Hyper-Atten.",
-    "gcn": "GCN*",
-    "gat": "GAT*",
-    "gcn+hyper-conv": "GCN*+Hyper-Conv.",
-    "gat+hyper-attention": "GAT*+Hyper-Atten.",
-    "mlp": "MLP",
-}
-"""The networks by the names that the paper gives them."""
-DATASETS = {"cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed", "20news": "20-newsgroup", "digits": "digits"}
+MODELS = {**METHODS, "mlp": "MLP"}
+"""The networks by the names that the paper gives them, and the one that it does not have."""
 
 
 def network_name(dataset: str, config: Config) -> str:
@@ -36,7 +28,7 @@ def network_name(dataset: str, config: Config) -> str:
         "weight_decay": f"λ = {config.weight_decay:g}",
     }
     parts = [words for name, words in changed.items() if getattr(config, name) != getattr(usual, name)]
-    return ", ".join([f"{MODELS.get(config.model, config.model)} on {DATASETS.get(dataset, dataset)}", *parts])
+    return ", ".join([f"{MODELS.get(config.model, config.model)} on {NAMES.get(dataset, dataset)}", *parts])
 
 
 def mean_and_spread(summary: Summary) -> str:

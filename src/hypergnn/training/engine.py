@@ -259,13 +259,18 @@ def _finish(network: Network, task: Task, state: _State, places: Sequence[int], 
             seed=state.seeds[place],
             epochs=epochs,
             best_epoch=state.best_epoch[place],
-            accuracy={name: 100 * float(right[chosen].double().mean()) for name, chosen in rows.items()},
+            accuracy={name: _percent(right[chosen]) for name, chosen in rows.items()},
             loss={name: float(cross_entropy(scores, task.y, chosen)) for name, chosen in rows.items()},
             seconds=state.seconds[place],
             curves=state.curves[place],
             parameters={name: parameter[0].detach().clone() for name, parameter in parameters.items()},
             scores=scores[0],
         )
+
+
+def _percent(right: Tensor) -> float:
+    """The share of what is true, as the number that a person would write: 71.4, not 71.39999999999999."""
+    return 100 * int(right.sum()) / right.numel() if right.numel() else math.nan
 
 
 def _select(state: _State, places: Sequence[int]) -> _State:

@@ -176,11 +176,12 @@ class Ledger(Run):
         self.close()
 
 
-def read(folder: str | os.PathLike[str]) -> Run:
+def read(folder: str | os.PathLike[str], *, curves: bool = True) -> Run:
     """Read a run folder without a lock and without a change to it, even while another process adds to it.
 
     Args:
         folder: The run folder.
+        curves: Whether the curves are wanted, too; they are a hundred times as large as the rest.
 
     Returns:
         The run with the trials that are finished by now; a line that is being written is left out.
@@ -196,8 +197,8 @@ def read(folder: str | os.PathLike[str]) -> Run:
         ({'seed': 0, 'test_accuracy': 0.8},)
     """
     head = _read_head(Path(folder))
-    records, curves, _ = _load(Path(folder))
-    return Run(Path(folder), head, records, curves)
+    records, found, _ = _load(Path(folder), with_curves=curves)
+    return Run(Path(folder), head, records, found)
 
 
 def _check_folder(folder: Path) -> None:
@@ -248,7 +249,7 @@ def _read_head(folder: Path) -> dict[str, Any]:
     return head
 
 
-def _load(folder: Path) -> tuple[dict[int, Record], dict[int, Curves], dict[str, int]]:
+def _load(folder: Path, *, with_curves: bool = True) -> tuple[dict[int, Record], dict[int, Curves], dict[str, int]]:
     """Records, their curves, and how far each file is whole; trials first: a record's curves were there before it."""
     trials = whole_lines(folder / TRIALS)
     records: dict[int, Record] = {}
@@ -259,7 +260,8 @@ def _load(folder: Path) -> tuple[dict[int, Record], dict[int, Curves], dict[str,
                 f"seed {record['seed']} has one before. Take one of the lines out."
             )
         records[record["seed"]] = record
-    drawn = [(entry, end) for entry, end in whole_lines(folder / CURVES) if entry["seed"] in records]
+    lines = whole_lines(folder / CURVES) if with_curves else []
+    drawn = [(entry, end) for entry, end in lines if entry["seed"] in records]
     curves = {entry.pop("seed"): entry for entry, _ in drawn}
     return records, curves, {TRIALS: trials[-1][1] if trials else 0, CURVES: drawn[-1][1] if drawn else 0}
 
