@@ -1,7 +1,9 @@
 """The operators behind the equations, in every grouping, against dense products."""
 
 import gc
+import re
 import weakref
+from pathlib import Path
 
 import pytest
 import torch
@@ -17,9 +19,12 @@ from hypergnn.kernels import (
     choice,
     composed,
     cross_entropy,
+    dealing,
+    dropped_sums,
     elu_dropout,
     fixed_transition,
     fused,
+    gathers,
     head_scores,
     inverse,
     lanes,
@@ -278,9 +283,9 @@ def test_few_sums_of_many_rows_are_the_same_sums(monkeypatch, n_groups, width, d
     H = Hypergraph.from_hyperedges([[], *groups], n_vertices=20_000)
     x, values = torch.rand(2, H.n_vertices, width, dtype=dtype), torch.rand(H.n_incidences, dtype=dtype)
     expected = composed.dropped_sum(x.double(), values.double(), KEYS, 0.4, *H.hyperedges)
-    monkeypatch.setattr(numba_backend, "CACHED", 4000 * width)
-    walked, walk = [], sums.scatter_dropped
-    monkeypatch.setattr(sums, "scatter_dropped", lambda *given: walked.append(walk(*given)) or walked[-1])
+    monkeypatch.setattr(gathers, "CACHED", 4000 * width)
+    walked, walk = [], dropped_sums.scatter_dropped
+    monkeypatch.setattr(dropped_sums, "scatter_dropped", lambda *given: walked.append(walk(*given)) or walked[-1])
 
     def dropped_sum(threads):
         monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
@@ -288,7 +293,7 @@ def test_few_sums_of_many_rows_are_the_same_sums(monkeypatch, n_groups, width, d
 
     alone = dropped_sum(1)
     torch.testing.assert_close(alone.double(), expected, rtol=1e-4, atol=1e-4)
-    monkeypatch.setattr(numba_backend, "WORTH_A_THREAD", 1)
+    monkeypatch.setattr(dealing, "WORTH_A_THREAD", 1)
     torch.testing.assert_close(dropped_sum(3), alone, rtol=0, atol=0)
     one = segment_sum(x[1:], H.hyperedges, values, Dropout(0.4, KEYS[1:]))
     torch.testing.assert_close(one, alone[1:], rtol=0, atol=0)
@@ -452,7 +457,7 @@ def test_any_number_of_threads_gives_the_same_bits(skewed, monkeypatch):
     x, values = torch.rand(2, skewed.n_vertices, 3, 9), torch.rand(2, skewed.n_incidences, 3)
     left, middle = torch.rand(skewed.n_vertices, 3), torch.rand(skewed.n_hyperedges, 1)
     sparse_x = torch.rand(2, skewed.n_vertices, 9)
-    monkeypatch.setattr(numba_backend, "WORTH_A_THREAD", 1)
+    monkeypatch.setattr(dealing, "WORTH_A_THREAD", 1)
 
     def everything():
         given = [one.clone().requires_grad_() for one in (x, values, left, middle)]
@@ -492,6 +497,11 @@ def test_no_folder_to_keep_compiled_code_in_is_no_error(monkeypatch):
 def test_compiled_code_is_kept_until_any_of_its_sources_changes():
     assert sums.gather._cache._cache_file._source_stamp == loops._sources()
     assert len(loops._sources()) == 64
+    folder = Path(loops.__file__).parent
+    compiled = {
+        path.stem for path in folder.glob("*.py") if re.search("^@(compiled|inlined|intrinsic)", path.read_text(), re.M)
+    }
+    assert compiled <= set(loops.SOURCES)
 
 
 def test_the_backend_is_chosen_by_device_and_dtype(monkeypatch):
@@ -538,9 +548,9 @@ def test_the_inverse_of_no_degree_is_nothing(root):
 
 def test_large_groups_are_dealt_to_all_threads(skewed, monkeypatch):
     pieces = []
-    monkeypatch.setattr(numba_backend, "_run", lambda jobs, _: pieces.append(len(jobs)) or [job() for job in jobs])
+    monkeypatch.setattr(dealing, "run_all", lambda jobs, _: pieces.append(len(jobs)) or [job() for job in jobs])
     monkeypatch.setattr(torch, "get_num_threads", lambda: 4)
-    monkeypatch.setattr(numba_backend, "WORTH_A_THREAD", 1)
+    monkeypatch.setattr(dealing, "WORTH_A_THREAD", 1)
     numba_backend.gather(torch.rand(1, skewed.n_vertices, 1, 64), skewed.hyperedges[:3])
     assert len(pieces) == 2
     assert pieces[1] >= 20_000 // large_groups.PIECE / 2
@@ -557,9 +567,9 @@ def giants():
 @pytest.fixture
 def walked(monkeypatch):
     """The large groups of each sum that was found by walking rows, as soon as nothing fits into a cache."""
-    found, walk = [], numba_backend._walk
+    found, walk = [], gathers._walk
     monkeypatch.setattr(large_groups, "CACHE", 0)
-    monkeypatch.setattr(numba_backend, "_walk", lambda *given: found.append(given[2]) or walk(*given))
+    monkeypatch.setattr(gathers, "_walk", lambda *given: found.append(given[2]) or walk(*given))
     return found
 
 
@@ -575,7 +585,7 @@ def test_large_groups_are_summed_by_walking_the_rows(giants, walked, width, room
     if choice.is_compiled("cpu", dtype):
         assert [found.groups.size for found in walked] == [min(room, 5)]
         assert walked[0].n_giants == min(room, 3)
-    monkeypatch.setattr(numba_backend, "_threads", lambda _: 3)
+    monkeypatch.setattr(dealing, "threads_for", lambda _: 3)
     assert torch.equal(fixed_transition(x, *given), far)
     monkeypatch.setattr(large_groups, "CACHE", 1 << 30)
     close = {"rtol": 1e-4, "atol": 1e-3} if dtype == torch.float32 else {}
@@ -647,7 +657,7 @@ def test_many_rows_are_activated_with_the_bits_of_two_steps(dtype, width, monkey
     given = (H.hyperedges, torch.rand(1, 3000, 1, dtype=dtype), None, None)
     in_one, in_two = activated_transition(x, *given, bias), elu_dropout(fixed_transition(x, *given), bias)
     assert torch.equal(in_one, in_two)
-    monkeypatch.setattr(numba_backend, "_threads", lambda _: 2)
+    monkeypatch.setattr(dealing, "threads_for", lambda _: 2)
     assert torch.equal(activated_transition(x, *given, bias), in_two)
 
 

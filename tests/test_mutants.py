@@ -459,31 +459,31 @@ MUTANTS = {
 # The same for the compiled loops.
 COMPILED_MUTANTS = {
     "permutation of values forgotten": (
-        "kernels/numba_backend.py",
-        "return _array(values), _index(by[2])",
-        "return _array(values), _NO_INDEX",
+        "kernels/gathers.py",
+        "return array_of(values), index_of(by[2])",
+        "return array_of(values), NO_INDEX",
         "kernels::test_a_transition_is_two_sums",
     ),
     "last factor of a group forgotten": (
-        "kernels/numba_backend.py",
-        "(_array(outer), outer.shape[2])",
+        "kernels/gathers.py",
+        "(array_of(outer), outer.shape[2])",
         "(_ONE[dtype.char], 0)",
         "kernels::test_a_transition_is_two_sums",
     ),
     "pieces of a large group not added": (
-        "kernels/numba_backend.py",
+        "kernels/gathers.py",
         "            total += part[:, piece]\n",
         "            total = part[:, piece]\n",
         "kernels::test_any_number_of_threads",
     ),
     "dropout drawn by place, not by incidence": (
-        "kernels/sums.py",
+        "kernels/dropped_sums.py",
         "kept[k] = random_bits(places[k], first, second) >= threshold",
         "kept[k] = random_bits(begin + k, first, second) >= threshold",
         "kernels::test_dropout_within_a_sum",
     ),
     "members of a part of eight not counted": (
-        "kernels/sums.py",
+        "kernels/dropped_sums.py",
         "ends[one_of - base + 1] += (some * _TOTAL) >> np.uint64(56)",
         "ends[one_of - base + 1] += 0",
         "kernels::test_dropout_within_a_sum",
@@ -519,7 +519,7 @@ COMPILED_MUTANTS = {
         "kernels::test_transitions_of_rows_that_no_cache_holds",
     ),
     "a block of rows not walked": (
-        "kernels/sums.py",
+        "kernels/dropped_sums.py",
         "base, last = block * BLOCK, min((block + 1) * BLOCK, x.shape[1])",
         "base, last = block * BLOCK + 1, min((block + 1) * BLOCK, x.shape[1])",
         "kernels::test_few_sums_of_many_rows",

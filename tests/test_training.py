@@ -19,7 +19,7 @@ from scipy import sparse
 import hypergnn as hg
 from hypergnn.features import SparseFeatures
 from hypergnn.files import locked
-from hypergnn.kernels import numba_backend
+from hypergnn.kernels import dealing
 from hypergnn.models import KINDS, Config, Network, paper_config
 from hypergnn.training import fit, ledger, workers
 from hypergnn.training.adam import Adam
@@ -295,13 +295,13 @@ def test_kernels_run_in_a_process_forked_by_the_user(data):
 
     def compute(connection):
         torch.set_num_threads(2)
-        numba_backend.WORTH_A_THREAD = 1
-        connection.send(numba_backend._pool() is pool)
+        dealing.WORTH_A_THREAD = 1
+        connection.send(dealing.pool() is pool)
         connection.send_bytes(hg.functional.hypergraph_conv(x, H).numpy().tobytes())
 
-    before, numba_backend.WORTH_A_THREAD = numba_backend.WORTH_A_THREAD, 1
+    before, dealing.WORTH_A_THREAD = dealing.WORTH_A_THREAD, 1
     hg.functional.hypergraph_conv(x, H)  # starts the threads that a fork lacks
-    numba_backend.WORTH_A_THREAD, pool = before, numba_backend._pool()
+    dealing.WORTH_A_THREAD, pool = before, dealing.pool()
     near, far = multiprocessing.Pipe()
     child = multiprocessing.get_context("fork").Process(target=compute, args=(far,))
     child.start()

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from hypergnn.incidence import Segments
 from hypergnn.kernels import composed, numba_backend, operators
+from hypergnn.kernels.arrays import Grouping
 from hypergnn.kernels.operator import Operator
 
 
@@ -66,8 +67,8 @@ dropped_sum = Operator("dropped_sum", _dropped_sum, _fake_dropped_sum, _save_dro
 
 def _gather(
     x: Tensor,
-    by: numba_backend.Grouping,
-    back: numba_backend.Grouping,
+    by: Grouping,
+    back: Grouping,
     values: Tensor | None,
     inner: Tensor | None,
 ) -> Tensor:

@@ -18,6 +18,9 @@ if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
 Array = npt.NDArray[Any]
 Kernel = Callable[..., Any]
 
+SOURCES = ("large_groups", "lanes", "loops", "sums", "dropped_sums", "products", "dots", "heads", "elementwise")
+"""The modules that hold what is compiled, and the numbers that are compiled into it."""
+
 
 def compiled(function: Kernel) -> Kernel:
     """Compile a kernel on its first call, and keep it on disk where there is a folder to keep it in."""
@@ -39,7 +42,7 @@ def _compile(function: Kernel, *, cache: bool) -> Kernel:
 def _sources() -> str:
     """A digest of all that is compiled."""
     digest = hashlib.sha256()
-    for name in ("large_groups", "lanes", "loops", "sums", "products", "dots", "heads", "elementwise"):
+    for name in SOURCES:
         digest.update(Path(__file__).with_name(f"{name}.py").read_bytes())
     return digest.hexdigest()
 
