@@ -229,7 +229,7 @@ def test_one_run_has_a_page_and_figures(tmp_path, capsys):
     assert main(["report", str(tmp_path / "run"), "--figures", str(tmp_path / "figures")]) == 0
     printed = capsys.readouterr()
     assert printed.out == f"{tmp_path / 'run' / 'report.html'}\n"
-    assert printed.err == "map of 1797 vertices: Hyper-Conv. on digits, with skip connection\n"
+    assert printed.err == "map of 1797 vertices: Hyper-Conv. on digits, with skip connection, learning rate 0.05\n"
     text = (tmp_path / "run" / "report.html").read_text()
     assert f"<dd>{mean(record['test_accuracy'] for record in records):.2f} %</dd>" in text
     stems = ["curves", "map-hyper-conv-on-digits-with-skip-connection", "trials"]
