@@ -20,6 +20,7 @@ from hypergnn.experiments.results import Results, note
 from hypergnn.models import Config
 from hypergnn.report.charts import PALETTE
 from hypergnn.report.embedding import embed
+from hypergnn.report.explorer import STEPS
 from hypergnn.report.insight import look
 from hypergnn.report.networks import Trained, show
 from hypergnn.report.packing import pack, pack_shares
@@ -247,8 +248,11 @@ def test_pairwise_networks_are_shown_with_the_graph_they_were_trained_on(tmp_pat
     data = with_graph(hg.datasets.load("digits"))
     hg.training.fit(data, Config("gat+hyper-attention", max_epochs=2), out=tmp_path)
     (network,) = show([Trained(tmp_path, "both")], budget=ROOM).networks
-    assert network["heads"] == []
-    assert "attention" not in network
+    assert network["heads"] == [*(f"1.{head}" for head in range(1, 9)), "2"]
+    attention = np.frombuffer(base64.b64decode(network["attention"]["data"]), "<u2").reshape(-1, 9) / STEPS
+    total = np.zeros((1797, 9))
+    np.add.at(total, data.hypergraph.vertex.numpy(), attention)
+    assert np.allclose(total, 1, atol=1e-3)
 
 
 @pytest.mark.usefixtures("quick_map")
