@@ -67,13 +67,12 @@ def theme(paper: Literal["light", "dark"]) -> dict[str, Any]:
     }
 
 
-def dots(rows: Rows, title: str = "test accuracy, %") -> Any:
+def dots(rows: Rows) -> Any:
     """Measured means with their intervals beside published ones, a line for each row.
 
     Args:
         rows: Each with ``row``, ``mean``, ``low`` and ``high`` (``None`` where nothing was measured), ``published`` and
             its ends ``from`` and ``to`` (``None`` where there are none).
-        title: Of the axis.
     """
     alt = _altair()
     base = _rows(alt, rows)
@@ -87,7 +86,7 @@ def dots(rows: Rows, title: str = "test accuracy, %") -> Any:
     fields = {"spread": "from", "published": "published", "interval": "low", "measured": "mean"}
     layers = [part for name, part in parts.items() if any(row[fields[name]] is not None for row in rows)]
     scale = alt.Scale(zero=False, nice=True, padding=12)
-    layers[0] = layers[0].encode(x=alt.X(layers[0].encoding.x.shorthand, title=title, scale=scale))
+    layers[0] = layers[0].encode(x=alt.X(layers[0].encoding.x.shorthand, title="test accuracy, %", scale=scale))
     return alt.layer(*layers).properties(height=_ROW * len(rows))
 
 

@@ -68,7 +68,8 @@ def curves_of(run: Run, name: str, caption: str) -> Chart | None:
                 for epoch in _thinned(len(kept[part]))
                 if kept[part][epoch] is not None
             ]
-    return Chart(name, charts.curves(rows), caption) if rows else None
+    words = "Training and validation loss against the epoch."
+    return Chart(name, charts.curves(rows), caption, words) if rows else None
 
 
 def trained(folder: Path) -> list[Trained]:
