@@ -111,7 +111,8 @@ class Page:
     tables: Sequence[TableView] = ()
     distributions: Sequence[Chart] = ()
     curves: Sequence[Chart] = ()
-    no_curves: str = "The run kept no losses; curves need a run folder whose trials were trained with them."
+    curves_note: str = ""
+    """Which curves are not shown though there are some, and why."""
     datasets: dict[str, Any] = field(default_factory=dict)
     networks: list[dict[str, Any]] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
