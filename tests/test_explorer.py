@@ -17,6 +17,14 @@ from hypergnn.saving import SavedModel
 DIGITS = hg.datasets.load("digits")
 ATTACK = '"><img src=x onerror=alert(1)>'
 LARGE = range(10, 160)
+SLOWLY = """() => {
+    const embed = window.vegaEmbed;
+    window.vegaEmbed = async (...given) => {
+        const shown = await embed(...given);
+        await new Promise((resolve) => setTimeout(resolve, 1000));
+        return shown;
+    };
+}"""
 
 
 def postings():
@@ -190,9 +198,13 @@ def test_changing_the_network_keeps_the_vertex_and_asking_for_a_mistake_finds_on
     with browser.opened(path) as (shown, complaints):
         shown.fill("#find", "42")
         shown.press("#find", "Enter")
+        wait_for_map(shown)
+        shown.evaluate(SLOWLY)
         shown.select_option("#network", label="hyper-conv")
+        assert shown.inner_text("#card h3") == "Image 42"
         shown.fill("#find", "43")
-        shown.press("#find", "Enter")  # while the map is being drawn
+        shown.press("#find", "Enter")
+        assert not shown.evaluate("Boolean(document.getElementById('map').view)")  # it is still being drawn
         wait_for_map(shown)
         assert is_ringed(shown, 43, 1)
         assert shown.locator("#card .heat").count() == 0
@@ -220,8 +232,9 @@ def test_links_lead_to_a_vertex_and_a_network_and_colours_keep_it(digits):
         browser.wait_until(shown, lambda: abs(shown.evaluate(top)) < 200)
         wait_for_map(shown)
         assert is_ringed(shown, 99, 1)
+        shown.evaluate("window.before = document.getElementById('map').view")
         shown.emulate_media(color_scheme="dark")
-        shown.wait_for_timeout(50)
+        browser.wait_until(shown, lambda: shown.evaluate("document.getElementById('map').view !== window.before"))
         wait_for_map(shown)
         assert is_ringed(shown, 99, 1)
         for nowhere in ("#digits-5000", "#cora-1", "#digits-1-gat"):
@@ -244,6 +257,7 @@ def test_a_large_hyperedge_shows_some_members_evenly_chosen_and_more_when_asked(
         assert len(set(numbers)) == 60
         assert numbers[1:] == sorted(numbers[1:])
         assert np.diff(numbers[1:]).max() <= 4
+        assert (numbers[1], numbers[-1]) == (10, 157)
         assert "60 of 150, evenly chosen" in shown.inner_text(".members:visible")
         assert "Members of 1 hyperedge with more than 60 are not ringed." in shown.inner_text("#ring-note")
         shown.click(".more-members")
