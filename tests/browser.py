@@ -43,7 +43,7 @@ def note_request(url, complaints):
 
 def draw_all(page):
     """Scroll through the page until each chart is drawn."""
-    for _ in range(20):
+    for _ in range(100):
         page.evaluate("document.querySelector('.chart:not([data-drawn])')?.scrollIntoView()")
         page.wait_for_timeout(150)
         if not page.evaluate("document.querySelectorAll('.chart:not([data-drawn])').length"):

@@ -196,10 +196,21 @@ def _run(asked: _Question) -> tuple[Tensor, list[Call]]:
         bias = asked.model.bias
         scores = bare if bias is None else bare + bias
         return scores, [Call(asked.model, asked.x, given, asked.x_hyperedge, bare)]
-    calls, x = [], asked.x
-    for layer in cast(list[Layer], list(asked.model.layers)):
-        bare = layer(x, *given, finish="bare")
-        calls.append(Call(layer, x, given, None, bare))
+    return run_network(asked.model, asked.x, given)
+
+
+def run_network(network: Network, x: Features, structures: Sequence[Structures]) -> tuple[Tensor, list[Call]]:
+    """The scores of a network without dropout, ``(N, n_classes)``, and what each layer was given on the way to them.
+
+    Args:
+        network: The network.
+        x: Features, as it was trained on them.
+        structures: Those that its layers take.
+    """
+    calls = []
+    for layer in cast(list[Layer], list(network.layers)):
+        bare = layer(x, *structures, finish="bare")
+        calls.append(Call(layer, x, tuple(structures), None, bare))
         x = elu_dropout(bare, layer.bias)
     return cast(Tensor, x), calls
 

@@ -5,21 +5,36 @@ const read = (id) => JSON.parse(document.getElementById(id)?.textContent ?? "nul
 const charts = read("charts"); // {specs, themes, palette}
 const palette = charts.palette;
 const dark = matchMedia("(prefers-color-scheme: dark)");
-const drawn = new Map(); // element → what it shows, to draw it again when the colours change
+const drawn = new Map(); // element → its last drawing, {name, options, shown}: drawn again when the colours change
 
 const colour = (number) => (number < 0 ? "var(--line)" : palette[number % palette.length]);
 
-async function draw(element, name, options = {}) {
-  const { datasets, dotSize, renderer = "svg", ready } = options;
-  drawn.set(element, [name, options]);
+// Options: datasets, a function that gives the data of the moment; dotSize; renderer; ready, called with the view.
+function draw(element, name, options = {}) {
+  const before = drawn.get(element);
+  const drawing = { name, options };
+  drawn.set(element, drawing);
+  element.view = null;
+  drawing.shown = embed(element, drawing, before?.shown);
+}
+
+// One drawing after the other: an element never holds two, and of several that wait only the last is made.
+async function embed(element, drawing, before) {
+  (await before)?.finalize();
+  if (drawn.get(element) !== drawing) return null;
+  const { datasets, dotSize, renderer = "svg", ready } = drawing.options;
   const config = charts.themes[dark.matches ? "dark" : "light"];
-  const spec = structuredClone(charts.specs[name]);
-  if (datasets) spec.datasets = datasets;
+  const spec = structuredClone(charts.specs[drawing.name]);
+  spec.description = element.getAttribute("aria-label"); // else Vega writes its own words over it
+  if (datasets) spec.datasets = datasets();
   if (dotSize) spec.layer[0].mark.size = dotSize;
   const shown = await window.vegaEmbed(element, spec, { actions: false, ast: true, config, renderer, hover: false });
-  element.dataset.drawn = name;
-  ready?.(shown.view);
-  return shown.view;
+  if (drawn.get(element) === drawing) {
+    element.view = shown.view;
+    element.dataset.drawn = drawing.name;
+    ready?.(shown.view);
+  }
+  return shown;
 }
 
 // Charts far down the page wait until they are near the screen.
@@ -37,14 +52,16 @@ const nearby = new IntersectionObserver(
 
 function start() {
   for (const element of document.querySelectorAll(".chart[data-chart]")) nearby.observe(element);
-  dark.addEventListener("change", () => drawn.forEach(([name, options], element) => draw(element, name, options)));
+  dark.addEventListener("change", () => drawn.forEach(({ name, options }, element) => draw(element, name, options)));
   addEventListener("beforeprint", () => {
     for (const element of document.querySelectorAll(".chart[data-chart]:not([data-drawn])")) draw(element, element.dataset.chart);
   });
   const curves = document.getElementById("curve");
   curves?.addEventListener("change", () => {
     const element = document.getElementById("curve-chart");
-    element.dataset.chart = curves.value;
-    draw(element, curves.value);
+    const [chosen] = curves.selectedOptions;
+    element.dataset.chart = chosen.value;
+    element.setAttribute("aria-label", chosen.dataset.alt);
+    draw(element, chosen.value);
   });
 }

@@ -26,10 +26,37 @@ PALETTE = (
 )
 """Colours of the classes, legible on light and on dark paper."""
 
-_COLOURS = {
-    "light": {"accent": "#0b6a72", "ink": "#1c2126", "soft": "#5b646c", "line": "#e3e0d8", "other": "#b8693a"},
-    "dark": {"accent": "#5fc3bd", "ink": "#e8e6e1", "soft": "#a2abb2", "line": "#2d353a", "other": "#e3a06c"},
+COLOURS: dict[Literal["light", "dark"], dict[str, str]] = {
+    "light": {
+        "paper": "#fbfaf7",
+        "card": "#ffffff",
+        "ink": "#1c2126",
+        "soft": "#5b646c",
+        "line": "#e3e0d8",
+        "accent": "#0b6a72",
+        "other": "#b8693a",
+        "wash": "#eef4f3",
+        "warn": "#9a4a12",
+        "warn-wash": "#fbf1e6",
+        "heat": "55%",
+    },
+    "dark": {
+        "paper": "#13171a",
+        "card": "#1a2024",
+        "ink": "#e8e6e1",
+        "soft": "#a2abb2",
+        "line": "#2d353a",
+        "accent": "#5fc3bd",
+        "other": "#e3a06c",
+        "wash": "#1c2b2c",
+        "warn": "#eba35c",
+        "warn-wash": "#2d241b",
+        "heat": "45%",
+    },
 }
+"""Colours of the page and its charts on light and on dark paper; ``heat`` is how much accent a cell may have at most,
+so that ink stays legible on it."""
+
 _FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", Arial, sans-serif'
 _ROW = 34
 """Height of a row of a chart, in pixels."""
@@ -42,7 +69,7 @@ def theme(paper: Literal["light", "dark"]) -> dict[str, Any]:
         >>> theme("dark")["style"]["measured"]["color"]
         '#5fc3bd'
     """
-    colours = _COLOURS[paper]
+    colours = COLOURS[paper]
     accent, ink, soft, line = (colours[name] for name in ("accent", "ink", "soft", "line"))
     text = {"labelColor": soft, "titleColor": soft, "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": 400}
     return {
@@ -67,13 +94,12 @@ def theme(paper: Literal["light", "dark"]) -> dict[str, Any]:
     }
 
 
-def dots(rows: Rows, title: str = "test accuracy, %") -> Any:
+def dots(rows: Rows) -> Any:
     """Measured means with their intervals beside published ones, a line for each row.
 
     Args:
         rows: Each with ``row``, ``mean``, ``low`` and ``high`` (``None`` where nothing was measured), ``published`` and
             its ends ``from`` and ``to`` (``None`` where there are none).
-        title: Of the axis.
     """
     alt = _altair()
     base = _rows(alt, rows)
@@ -87,7 +113,7 @@ def dots(rows: Rows, title: str = "test accuracy, %") -> Any:
     fields = {"spread": "from", "published": "published", "interval": "low", "measured": "mean"}
     layers = [part for name, part in parts.items() if any(row[fields[name]] is not None for row in rows)]
     scale = alt.Scale(zero=False, nice=True, padding=12)
-    layers[0] = layers[0].encode(x=alt.X(layers[0].encoding.x.shorthand, title=title, scale=scale))
+    layers[0] = layers[0].encode(x=alt.X(layers[0].encoding.x.shorthand, title="test accuracy, %", scale=scale))
     return alt.layer(*layers).properties(height=_ROW * len(rows))
 
 

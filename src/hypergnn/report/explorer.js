@@ -1,15 +1,9 @@
 // The explorer: a map of the vertices, and for a chosen one its classes, its hyperedges and the attention they get.
 
 const explorer = read("networks"); // {datasets, networks}
-const STEPS = 65535; // of places, probabilities and attention between 0 and 1
 const FEW = 12; // hyperedges listed at first
-const MANY = 60; // members listed at most
+const MANY = 60; // members of a hyperedge listed at first, and ringed at most
 const PARTS = ["in no part of the split", "to train", "to validate", "to test"];
-
-function decode({ type, data }) {
-  const bytes = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
-  return new { u1: Uint8Array, u2: Uint16Array, u4: Uint32Array }[type](bytes.buffer);
-}
 
 // make("li", {class: "x"}, "text", element, …): an element with attributes and content; functions listen for clicks.
 function make(tag, attributes = {}, ...content) {
@@ -23,59 +17,12 @@ function make(tag, attributes = {}, ...content) {
   return element;
 }
 
+const counted = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
 const percent = (share) => (share > 0 && share < 0.01 ? "< 1 %" : `${Math.round(100 * share)} %`);
 const dot = (number) => make("i", { class: "dot", style: { "--c": colour(number) }, "aria-hidden": "true" });
 
-class Vertices {
-  // The structure of a dataset, unpacked: hyperedges of each vertex and members of each hyperedge.
-  constructor(packed) {
-    Object.assign(this, packed);
-    for (const name of ["truth", "part", "offsets", "hyperedge", "centroid", "pictures"]) {
-      if (packed[name]) this[name] = decode(packed[name]);
-    }
-    this.starts = new Uint32Array(this.m + 1);
-    for (const one of this.hyperedge) this.starts[one + 1] += 1;
-    for (let e = 0; e < this.m; e += 1) this.starts[e + 1] += this.starts[e];
-    this.vertices = new Uint32Array(this.hyperedge.length);
-    const next = this.starts.slice();
-    for (let v = 0; v < this.n; v += 1) {
-      for (let at = this.offsets[v]; at < this.offsets[v + 1]; at += 1) this.vertices[next[this.hyperedge[at]]++] = v;
-    }
-  }
-  members = (e) => this.vertices.subarray(this.starts[e], this.starts[e + 1]);
-  size = (e) => this.starts[e + 1] - this.starts[e];
-  truthOf = (v) => this.truth[v] - 1; // -1: unknown
-  name = (v) => this.vertex_names?.[v] ?? String(v);
-  title = (v) => `${this.noun[0].toUpperCase()}${this.noun.slice(1)} ${this.name(v)}`;
-  hyperedgeName(e) {
-    if (this.hyperedge_names) return `“${this.hyperedge_names[e]}”`;
-    return this.centroid?.[e] ? `around ${this.noun} ${this.name(this.centroid[e] - 1)}` : `hyperedge ${e}`;
-  }
-  words(v) {
-    const own = [...this.hyperedge.subarray(this.offsets[v], this.offsets[v + 1])];
-    return this.hyperedge_names ? own.map((e) => this.hyperedge_names[e]) : [];
-  }
-}
-
-class Net {
-  // A network's findings, unpacked.
-  constructor(packed, vertices) {
-    Object.assign(this, packed);
-    for (const name of ["places", "probability", "attention"]) if (packed[name]) this[name] = decode(packed[name]);
-    this.vertices = vertices;
-    this.nClasses = vertices.classes.length;
-    this.predicted = Int32Array.from({ length: vertices.n }, (_, v) => {
-      const shares = this.shares(v);
-      return shares.indexOf(Math.max(...shares));
-    });
-  }
-  shares = (v) => Array.from(this.probability.subarray(v * this.nClasses, (v + 1) * this.nClasses), (one) => one / STEPS);
-  heat = (at) => this.heads.map((_, head) => this.attention[at * this.heads.length + head] / STEPS);
-  isWrong = (v) => this.vertices.truth[v] > 0 && this.vertices.truthOf(v) !== this.predicted[v];
-}
-
 const cache = { vertices: {}, nets: {} };
-const state = { net: null, vertex: 0, view: null };
+const state = { net: null, vertex: 0 };
 const byId = (id) => document.getElementById(id);
 
 function open(number) {
@@ -85,7 +32,11 @@ function open(number) {
   const changesData = state.net?.dataset !== packed.dataset;
   state.net = cache.nets[number];
   if (changesData) state.vertex = firstVertex();
-  byId("map-note").textContent = `${packed.label}, ${packed.accuracy} % of the test vertices right. A dot is one ${state.net.vertices.noun}.`;
+  const { noun, hyperedge_names } = state.net.vertices;
+  byId("network").value = number;
+  byId("map-name").textContent = packed.label;
+  byId("map-note").textContent = `The trial with the lowest validation loss, seed ${packed.seed}: ${packed.accuracy} % of the test vertices right. A dot is one ${noun}.`;
+  byId("find").placeholder = hyperedge_names ? "number or word" : "number";
   drawMap();
   show();
 }
@@ -93,40 +44,44 @@ function open(number) {
 // A test vertex that is predicted wrongly and has several hyperedges: there is something to see in it.
 function firstVertex() {
   const { vertices } = state.net;
-  const degree = (v) => vertices.offsets[v + 1] - vertices.offsets[v];
-  for (let v = 0; v < vertices.n; v += 1) if (vertices.part[v] === 3 && degree(v) > 3 && state.net.isWrong(v)) return v;
+  const isTelling = (v) => vertices.part[v] === 3 && vertices.hyperedgesOf(v).length > 3 && state.net.isWrong(v);
+  for (let v = 0; v < vertices.n; v += 1) if (isTelling(v)) return v;
   return 0;
 }
 
+const place = (v) => ({ x: state.net.places[2 * v] / STEPS, y: state.net.places[2 * v + 1] / STEPS });
+
 function points() {
-  const { vertices, places, predicted } = state.net;
+  const { vertices, predicted } = state.net;
   const byTruth = byId("colour-by").value === "truth";
   return Array.from({ length: vertices.n }, (_, v) => {
     const number = byTruth ? vertices.truthOf(v) : predicted[v];
-    const name = vertices.classes[number] ?? "unknown";
-    return { x: places[2 * v] / STEPS, y: places[2 * v + 1] / STEPS, colour: number, label: `${vertices.title(v)}: ${name}` };
+    return { ...place(v), colour: number, label: `${vertices.title(v)}: ${vertices.className(number)}` };
   });
 }
 
+// The vertices to ring: the chosen one, and those that share a hyperedge with it which is not too large.
 function around() {
-  const { vertices, places } = state.net;
-  const place = (v) => ({ x: places[2 * v] / STEPS, y: places[2 * v + 1] / STEPS });
-  const own = vertices.hyperedge.subarray(vertices.offsets[state.vertex], vertices.offsets[state.vertex + 1]);
-  const near = new Set([...own].filter((e) => vertices.size(e) <= MANY).flatMap((e) => [...vertices.members(e)]));
+  const { vertices } = state.net;
+  const own = Array.from(vertices.hyperedgesOf(state.vertex));
+  const small = own.filter((e) => vertices.size(e) <= MANY);
+  const near = new Set(small.flatMap((e) => [...vertices.members(e)]));
   near.delete(state.vertex);
-  return { chosen: [place(state.vertex)], members: [...near].map(place) };
+  return { near: [...near], nLarge: own.length - small.length };
 }
+
+const rings = () => ({ chosen: [place(state.vertex)], members: around().near.map(place) });
 
 function drawMap() {
   const { classes, n } = state.net.vertices;
   byId("map-key").replaceChildren(...classes.map((name, number) => make("li", {}, dot(number), name)));
-  const datasets = { points: points(), ...around() };
   const dotSize = Math.min(Math.max(70000 / n, 6), 30); // the more vertices, the smaller their dots
-  draw(byId("map"), "map", { datasets, dotSize, renderer: "canvas", ready: listen });
+  draw(byId("map"), "map", { datasets: () => ({ points: points(), ...rings() }), dotSize, renderer: "canvas", ready: listen });
 }
 
+// The view is ready some time after its data was asked for: another vertex may have been chosen meanwhile.
 function listen(view) {
-  state.view = view;
+  ring();
   view.addEventListener("click", (event) => {
     const box = view.container().querySelector("canvas").getBoundingClientRect();
     const [left, top] = view.origin();
@@ -144,28 +99,49 @@ function listen(view) {
   });
 }
 
+function ring() {
+  const { chosen, members } = rings();
+  byId("map").view?.data("chosen", chosen).data("members", members).run();
+}
+
 function choose(vertex) {
+  const isInCard = byId("card").contains(document.activeElement);
+  const losesFocus = isInCard || byId("matches").contains(document.activeElement);
   state.vertex = vertex;
-  history.replaceState(null, "", `#${state.net.dataset}-${vertex}`);
-  const { chosen, members } = around();
-  state.view?.data("chosen", chosen).data("members", members).run();
+  remember();
+  ring();
   byId("matches").replaceChildren();
   show();
+  if (losesFocus) byId("card").querySelector("h3").focus({ preventScroll: !isInCard });
+}
+
+// The address of the page leads to what is shown: #cora-42-hyper-conv, or #cora-42 for the first network of Cora.
+function remember() {
+  history.replaceState(null, "", `#${state.net.dataset}-${state.vertex}-${state.net.model}`);
+}
+
+function follow() {
+  const [, dataset, vertex, model] = location.hash.match(/^#(.+?)-(\d+)(?:-(.+))?$/) ?? [];
+  const number = explorer.networks.findIndex((one) => one.dataset === dataset && (!model || one.model === model));
+  if (number < 0 || Number(vertex) >= explorer.datasets[dataset].n) return false;
+  if (state.net !== cache.nets[number]) open(number);
+  choose(Number(vertex));
+  byId("explorer").scrollIntoView();
+  return true;
 }
 
 function show() {
   const { net, vertex } = state;
   const { vertices } = net;
-  const truth = vertices.truthOf(vertex);
-  const predicted = net.predicted[vertex];
+  const [truth, predicted] = [vertices.truthOf(vertex), net.predicted[vertex]];
   const about = [PARTS[vertices.part[vertex]], ...(vertices.hyperedge_names ? [`words: ${vertices.words(vertex).join(", ") || "none"}`] : [])];
-  const named = (number) => make("dd", {}, dot(number), vertices.classes[number] ?? "unknown");
+  const named = (number) => make("dd", {}, dot(number), vertices.className(number));
   const predictedName = named(predicted);
   if (net.isWrong(vertex)) predictedName.append(" ", make("span", { class: "wrong" }, "wrong"));
   const heading = make(
     "div",
     {},
-    make("h3", {}, vertices.title(vertex)),
+    make("h3", { tabindex: "-1" }, vertices.title(vertex)),
     make("p", { class: "note" }, about.join(" · ")),
     make("dl", { class: "verdicts" },
       make("div", {}, make("dt", {}, "truth"), named(truth)),
@@ -175,6 +151,16 @@ function show() {
   if (vertices.pictures) top.append(picture(vertex));
   byId("card").replaceChildren(top, make("h4", {}, "What the network gives each class"), shares(vertex), ...hyperedges(vertex));
   byId("card").dataset.vertex = vertex;
+  byId("status").textContent = `${vertices.title(vertex)}: truth ${vertices.className(truth)}, prediction ${vertices.className(predicted)}`;
+  byId("ring-note").textContent = ringed();
+}
+
+function ringed() {
+  const { near, nLarge } = around();
+  const { noun } = state.net.vertices;
+  const others = near.length ? `, and ${counted(near.length, noun)} in a hyperedge with it` : "";
+  const large = nLarge ? ` Members of ${counted(nLarge, "hyperedge")} with more than ${MANY} are not ringed.` : "";
+  return `Ringed: the chosen ${noun}${others}.${large}`;
 }
 
 function picture(vertex) {
@@ -204,26 +190,44 @@ function hyperedges(vertex) {
   const rows = [];
   for (let at = vertices.offsets[vertex]; at < vertices.offsets[vertex + 1]; at += 1) {
     const heat = net.attention ? net.heat(at) : [];
-    rows.push({ e: vertices.hyperedge[at], heat, mean: heat.reduce((sum, one) => sum + one, 0) });
+    rows.push({ e: vertices.hyperedge[at], heat, total: heat.reduce((sum, one) => sum + one, 0) });
   }
-  rows.sort((a, b) => b.mean - a.mean || vertices.size(a.e) - vertices.size(b.e));
+  rows.sort((a, b) => b.total - a.total || vertices.size(a.e) - vertices.size(b.e));
   const title = make("h4", {}, `Its ${rows.length === 1 ? "hyperedge" : `${rows.length} hyperedges`}`);
   if (!rows.length) return [make("h4", {}, "Its hyperedges"), make("p", { class: "note" }, "None: it is isolated.")];
-  const note = net.attention
-    ? "Attention by layer and head, in percent: a column sums to 100. The stronger the colour, the more beyond an equal share. Open a hyperedge to see its members."
-    : "This network learns no attention: the structure alone decides. Open a hyperedge to see its members.";
-  const body = make("tbody");
-  const fill = (count) => body.replaceChildren(...rows.slice(0, count).flatMap((row) => hyperedgeRows(row, vertex)));
-  fill(FEW);
+  const note = `${reading(net)} Open a hyperedge to see its members.`;
+  const listed = (some) => some.flatMap((row) => hyperedgeRows(row, vertex));
+  const body = make("tbody", {}, ...listed(rows.slice(0, FEW)));
   const heads = net.attention ? net.heads.map((name) => make("th", { class: "head", scope: "col" }, name)) : [];
   const head = make("thead", {}, make("tr", {},
     make("th", { scope: "col" }, "hyperedge, classes of its members"), ...heads));
-  const parts = [title, make("p", { class: "note" }, note), make("div", { class: "scroll", tabindex: "0" }, make("table", { class: "hyperedges" }, head, body))];
+  const parts = [title, make("p", { class: "note" }, note), make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Its hyperedges" }, make("table", { class: "hyperedges" }, head, body))];
   if (rows.length > FEW) {
-    const more = make("button", { class: "more", click: () => { fill(rows.length); more.remove(); } }, `all ${rows.length} hyperedges`);
+    const more = make("button", { class: "more", click: () => {
+      const rest = listed(rows.slice(FEW));
+      body.append(...rest);
+      more.remove();
+      rest[0].querySelector("button").focus();
+    } }, `all ${rows.length} hyperedges`);
     parts.push(more);
   }
   return parts;
+}
+
+// What the network does with hyperedges, if it reads them at all.
+function reading({ reads, attends, attention }) {
+  const links = reads.includes("graph");
+  if (attention) {
+    const also = links ? " It attends to linked vertices as well, which are not listed." : "";
+    return `Attention by layer and head, in percent: over all hyperedges of the vertex, a column sums to 100. The stronger the colour, the more beyond an equal share.${also}`;
+  }
+  if (reads.includes("hypergraph")) {
+    const also = links ? " It reads links between two vertices as well, which are not listed." : "";
+    return `This network learns no attention: the structure alone decides how much a hyperedge counts.${also}`;
+  }
+  if (!links) return "This network reads no structure, only the features of the vertex itself: hyperedges are listed as the data has them.";
+  const how = attends ? "attends to vertices that are linked with this one" : "takes links between two vertices";
+  return `This network reads no hyperedges, but ${how}: hyperedges are listed as the data has them.`;
 }
 
 function hyperedgeRows({ e, heat }, vertex) {
@@ -234,38 +238,59 @@ function hyperedgeRows({ e, heat }, vertex) {
   const label = words.map(([name, count]) => `${name} ${count}`).join(", ");
   const mix = make("span", { class: "mix", role: "img", "aria-label": label, title: label },
     ...counts.map((count, number) => make("i", { style: { flex: count, "--c": colour(number) } })));
-  const inside = make("tr", { hidden: "" }, make("td", { colspan: 1 + heads.length }, members(e, vertex)));
+  const room = make("td", { colspan: 1 + heads.length });
+  const inside = make("tr", { hidden: "" }, room);
   const opener = make("button", { "aria-expanded": "false", click: () => {
+    if (!room.hasChildNodes()) room.append(members(e, vertex));
     inside.hidden = !inside.hidden;
     opener.setAttribute("aria-expanded", String(!inside.hidden));
   } }, vertices.hyperedgeName(e));
-  const degree = vertices.offsets[vertex + 1] - vertices.offsets[vertex];
+  const degree = vertices.hyperedgesOf(vertex).length;
   const cells = heat.map((share, head) => {
     const strength = Math.min(Math.max(0.3 + 0.7 * Math.log2(Math.max(share * degree, 1e-9)), 0), 1); // 0.3: an equal share
     const text = (100 * share).toFixed(degree > 3 ? 1 : 0);
-    return make("td", { class: strength > 0.7 ? "heat strong" : "heat", style: { "--share": strength }, title: `layer and head ${heads[head]}: ${text} %` }, text);
+    return make("td", { class: "heat", style: { "--share": strength }, title: `layer and head ${heads[head]}: ${text} %` }, text);
   });
-  const size = make("span", { class: "size" }, mix, `${vertices.size(e)} members`);
+  const size = make("span", { class: "size" }, mix, counted(vertices.size(e), "member"));
   const row = make("tr", { "data-hyperedge": e }, make("th", { scope: "row" }, opener, size), ...cells);
   return [row, inside];
 }
 
+// The members of a hyperedge: the chosen vertex first, and of many others some, evenly chosen.
 function members(e, vertex) {
   const { vertices } = state.net;
-  const all = vertices.members(e);
+  const others = vertices.members(e).filter((v) => v !== vertex);
   const list = make("div", { class: "members" });
-  for (const v of all.subarray(0, MANY)) {
-    list.append(make("button", { "data-vertex": v, "aria-current": v === vertex ? "true" : undefined, click: () => choose(v) }, dot(vertices.truthOf(v)), vertices.name(v)));
-  }
-  if (all.length > MANY) list.append(make("span", { class: "note" }, `and ${all.length - MANY} more`));
+  const note = make("span", { class: "note" });
+  let count = MANY;
+  const fill = () => {
+    const some = Math.min(count - 1, others.length);
+    const chosen = Array.from({ length: some }, (_, at) => others[Math.floor((at * others.length) / some)]);
+    const isWhole = some === others.length;
+    note.textContent = `${some + 1} of ${others.length + 1}, evenly chosen`;
+    list.replaceChildren(member(vertex, true), ...chosen.map((v) => member(v, false)), ...(isWhole ? [] : [note, more]));
+  };
+  const more = make("button", { class: "more-members", click: () => {
+    count *= 4;
+    fill();
+    (more.isConnected ? more : list.firstChild).focus();
+  } }, "more");
+  fill();
   return list;
+}
+
+function member(v, isChosen) {
+  const { vertices } = state.net;
+  const name = vertices.className(vertices.truthOf(v));
+  const words = { title: name, "aria-label": `${v}, ${name}`, "aria-current": isChosen ? "true" : undefined };
+  return make("button", { "data-vertex": v, ...words, click: () => choose(v) }, dot(vertices.truthOf(v)), String(v));
 }
 
 function search(text) {
   const { vertices } = state.net;
   const wanted = text.trim().toLowerCase();
   const found = [];
-  const fits = (v) => vertices.name(v).toLowerCase().startsWith(wanted) || vertices.words(v).some((word) => word.startsWith(wanted));
+  const fits = (v) => String(v).startsWith(wanted) || vertices.words(v).some((word) => word.startsWith(wanted));
   if (wanted) {
     const exact = Number(wanted);
     if (Number.isInteger(exact) && exact >= 0 && exact < vertices.n) found.push(exact);
@@ -284,7 +309,10 @@ function anyVertex(fits) {
 
 function startExplorer() {
   if (!explorer?.networks.length) return;
-  byId("network").addEventListener("change", (event) => open(Number(event.target.value)));
+  byId("network").addEventListener("change", (event) => {
+    open(Number(event.target.value));
+    remember();
+  });
   byId("colour-by").addEventListener("change", drawMap);
   byId("find").addEventListener("input", (event) => search(event.target.value));
   byId("find").addEventListener("keydown", (event) => {
@@ -295,11 +323,8 @@ function startExplorer() {
   });
   byId("any").addEventListener("click", () => anyVertex(() => true));
   byId("mistake").addEventListener("click", () => anyVertex((v) => state.net.vertices.part[v] === 3 && state.net.isWrong(v)));
-  const [, dataset, vertex] = location.hash.match(/^#(.+)-(\d+)$/) ?? [];
-  const linked = explorer.networks.findIndex((one) => one.dataset === dataset);
-  byId("network").value = Math.max(linked, 0);
-  open(Math.max(linked, 0));
-  if (linked >= 0 && Number(vertex) < state.net.vertices.n) choose(Number(vertex));
+  addEventListener("hashchange", follow);
+  if (!follow()) open(0);
 }
 
 start();

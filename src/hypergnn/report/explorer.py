@@ -8,11 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from hypergnn.datasets import Dataset
+from hypergnn.models import KINDS
 from hypergnn.report.insight import Insight
 from hypergnn.report.packing import pack, pack_shares
 
 STEPS = 65535
-"""Steps between 0 and 1 of places and attention: with many hyperedges, their shares are small."""
+"""Steps between 0 and 1 of places, probabilities and attention: with many hyperedges, their shares are small."""
 
 _NOUNS = {"cora": "article", "citeseer": "article", "pubmed": "article", "20news": "posting", "digits": "image"}
 _PARTS = ("train", "val", "test")
@@ -34,7 +35,7 @@ def structure(data: Dataset) -> dict[str, Any]:
     for number, name in enumerate(_PARTS, start=1):
         part[getattr(data, name)] = number
     found: dict[str, Any] = {
-        "noun": _NOUNS.get(data.name, "vertex"),
+        "noun": _NOUNS[data.name],
         "n": H.n_vertices,
         "m": H.n_hyperedges,
         "classes": [name.replace("_", " ") for name in data.class_names],
@@ -45,9 +46,8 @@ def structure(data: Dataset) -> dict[str, Any]:
     }
     if H.centroid is not None:
         found["centroid"] = pack(H.centroid.numpy().astype(np.int64) + 1)
-    for name in ("vertex_names", "hyperedge_names"):
-        if (names := getattr(H, name)) is not None:
-            found[name] = [str(one) for one in names]
+    if H.hyperedge_names is not None:
+        found["hyperedge_names"] = [str(name) for name in H.hyperedge_names]
     if data.name == "digits":
         found["pictures"] = pack_shares(np.asarray(data.x))
     return found
@@ -61,11 +61,14 @@ def network(insight: Insight, places: npt.NDArray[np.float32], label: str) -> di
         places: Its map, ``(N, 2)`` within 0 and 1.
         label: What to call it.
     """
+    kind = insight.model.network.config.model
     found: dict[str, Any] = {
         "label": label,
         "dataset": insight.data.name,
-        "model": insight.model.network.config.model,
-        "seed": insight.model.about.get("seed"),
+        "model": kind,
+        "reads": KINDS[kind].structures,
+        "attends": KINDS[kind].has_attention,
+        "seed": insight.model.about["seed"],
         "accuracy": round(insight.accuracy, 1),
         "places": pack_shares(places, STEPS),
         "probability": pack_shares(insight.probability, STEPS),

@@ -14,34 +14,28 @@ from hypergnn.extras import import_extra
 from hypergnn.files import write_atomic
 from hypergnn.report.charts import embedding, theme
 from hypergnn.report.insight import Insight
-from hypergnn.report.page import Page
+from hypergnn.report.page import Chart
 
 _WIDTH = 460
 _PIXELS = 3.0
 """Pixels of a PNG for each of the chart's units: fit for print."""
 
 
-def save(page: Page, maps: Sequence[tuple[Insight, npt.NDArray[np.float32], str]], folder: Path) -> list[Path]:
-    """Write each chart of a page, and the map of each network, as ``<name>.png`` and ``<name>.svg``.
+def save(charts: Sequence[Chart], maps: Sequence[tuple[Insight, npt.NDArray[np.float32], str]], folder: Path) -> None:
+    """Write each chart, and the map of each network, as ``<name>.png`` and ``<name>.svg``.
 
     Args:
-        page: The page.
+        charts: The charts.
         maps: Networks with their maps and labels.
         folder: Where to; made if it is not there.
-
-    Returns:
-        The files.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    charts = {chart.name: chart.chart for chart in page.charts}
-    charts |= {f"map-{label}": _map(insight, places) for insight, places, label in maps}
-    written = []
-    for name, chart in charts.items():
+    named = {chart.name: chart.chart for chart in charts}
+    named |= {f"map-{label}": _map(insight, places) for insight, places, label in maps}
+    for name, chart in named.items():
         stem = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
         for ending, content in _drawn(chart).items():
-            written.append(folder / f"{stem}.{ending}")
-            write_atomic(written[-1], content)
-    return written
+            write_atomic(folder / f"{stem}.{ending}", content)
 
 
 def _drawn(chart: Any) -> dict[str, bytes]:

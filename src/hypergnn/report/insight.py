@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
-from torch.nn.functional import elu
 
 from hypergnn.datasets import Dataset
-from hypergnn.layers import HypergraphAttention
+from hypergnn.explaining.asking import run_network
+from hypergnn.explaining.parts import attention_of
 from hypergnn.models import KINDS
 from hypergnn.saving import SavedModel
 from hypergnn.training.engine import Task
@@ -31,7 +30,7 @@ class Insight:
     hidden: Floats
     """Features that the last layer gets, ``(N, F)``; those of the data if there is one layer only."""
     attention: Floats | None
-    """Attended incidence, ``(n_incidences, heads of all layers)``; ``None`` where a network does not learn it."""
+    """Attended incidence, ``(n_incidences, heads of all layers)``; ``None`` where none of hyperedges is learned."""
     heads: tuple[str, ...]
     """What each column of :attr:`attention` is called: layer, and head where the layer has several."""
 
@@ -61,25 +60,18 @@ def look(model: SavedModel, data: Dataset) -> Insight:
     network = model.network.eval()
     task = Task.of(data, network.config)
     structures = [task.structures[name] for name in KINDS[network.config.model].structures]
-    x: Any = task.x
-    hidden, attended, heads = x, [], []
     with torch.no_grad():
-        for number, layer in enumerate(network.layers, start=1):
-            hidden = x
-            if isinstance(layer, HypergraphAttention):
-                x, incidence = layer(x, *structures, return_attention=True)
-                attended.append(incidence)  # (n_incidences, heads)
-                heads += _names(number, incidence.shape[-1])
-            else:
-                x = layer(x, *structures)
-            x = elu(x)
+        scores, calls = run_network(network, task.x, structures)
+        attended = [attention_of(call).incidence for call in calls]  # each (n_incidences, heads), or None
+    hidden = calls[-1].x
+    learned = [incidence for incidence in attended if incidence is not None]
     return Insight(
         data,
         model,
-        probability=x.softmax(-1).numpy(),
+        probability=scores.softmax(-1).numpy(),
         hidden=hidden.numpy() if isinstance(hidden, Tensor) else _dense(data),
-        attention=torch.cat(attended, dim=-1).numpy() if attended else None,
-        heads=tuple(heads),
+        attention=torch.cat(learned, dim=-1).numpy() if learned else None,
+        heads=tuple(name for number, one in enumerate(learned, start=1) for name in _names(number, one.shape[-1])),
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from hypergnn.models import KINDS
 from hypergnn.report.embedding import embed
 from hypergnn.report.explorer import network, structure
 from hypergnn.report.insight import Insight, look
+from hypergnn.report.page import as_json
 from hypergnn.saving import load as load_model
 from hypergnn.training.description import describe
 from hypergnn.training.ledger import read
@@ -50,6 +50,7 @@ def show(
     data_dir: str | os.PathLike[str] | None = None,
     seed: int | None = None,
     budget: int,
+    all_maps: bool = False,
     on_step: Callable[[str], None] | None = None,
 ) -> Shown:
     """Look into networks, first come first served, until the page is full.
@@ -59,32 +60,35 @@ def show(
         data_dir: Where to look for datasets first.
         seed: Which split was drawn, where it was drawn.
         budget: Bytes that they may take.
+        all_maps: Whether to make the maps of networks that have no room in the page as well, for figures.
         on_step: Told what is being done: a map of many vertices takes a minute.
     """
     shown = Shown()
     fetch = cache(partial(_load, data_dir=data_dir, seed=seed))
-    weight = 0
     for one in trained:
         try:
             insight = _insight(one.folder, fetch)
         except (ValueError, OSError) as error:
             shown.left_out.append(f"{one.label} is not in the explorer: {error}")
             continue
-        if on_step is not None:
-            on_step(f"map of {insight.data.hypergraph.n_vertices} vertices: {one.label}")
         data = insight.data
-        expected = _weight(insight) + (0 if data.name in shown.datasets else _weight_of_structure(data))
-        if weight + expected > budget:
+        n_vertices = data.hypergraph.n_vertices
+        blank = np.ones((n_vertices, 2), dtype=np.float32)  # packed, it is as long as the map
+        new = {} if data.name in shown.datasets else {data.name: structure(data)}
+        weight = _weight(network(insight, blank, one.label), *new.values())
+        if fits := weight <= budget:
+            budget -= weight
+        else:
             shown.left_out.append(f"{one.label} is not in the explorer: the page would become too heavy.")
+        if not fits and not all_maps:
             continue
+        if on_step is not None:
+            on_step(f"map of {n_vertices} vertices: {one.label}")
         places = embed(insight.hidden)
-        parts = [network(insight, places, one.label)]
-        if data.name not in shown.datasets:
-            shown.datasets[data.name] = structure(data)
-            parts.append(shown.datasets[data.name])
-        weight += sum(len(json.dumps(part)) for part in parts)
-        shown.networks.append(parts[0])
         shown.maps.append((insight, places, one.label))
+        if fits:
+            shown.datasets |= new
+            shown.networks.append(network(insight, places, one.label))
     return shown
 
 
@@ -111,17 +115,6 @@ def _load(name: str, *, data_dir: str | os.PathLike[str] | None, seed: int | Non
     return load(name, data_dir=None if name == "digits" else data_dir, seed=seed if is_drawn else None, quiet=True)
 
 
-def _weight(insight: Insight) -> int:
-    """Bytes of a network in the page, base64 included."""
-    H = insight.data.hypergraph
-    numbers = 2 * H.n_incidences * len(insight.heads) + H.n_vertices * (insight.data.n_classes + 4)
-    return 4 * numbers // 3 + 500
-
-
-def _weight_of_structure(data: Dataset) -> int:
-    H = data.hypergraph
-    size = 2 if H.n_hyperedges < 2**16 else 4
-    names = [list(names) for names in (H.vertex_names, H.hyperedge_names) if names is not None]
-    pictures = H.n_vertices * data.n_features if data.name == "digits" else 0
-    numbers = size * H.n_incidences + 8 * H.n_vertices + 4 * H.n_hyperedges + pictures
-    return 4 * numbers // 3 + len(json.dumps(names))
+def _weight(*parts: dict[str, Any]) -> int:
+    """Bytes of parts of the page, with the names and commas around them."""
+    return sum(len(as_json(part).encode()) + 30 for part in parts)

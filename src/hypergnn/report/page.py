@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,7 +13,7 @@ from typing import Any
 
 from hypergnn import __version__
 from hypergnn.extras import import_extra
-from hypergnn.report.charts import PALETTE, embedding, theme
+from hypergnn.report.charts import COLOURS, PALETTE, embedding, theme
 
 
 @dataclass(frozen=True)
@@ -110,8 +112,11 @@ class Page:
     findings_note: str = ""
     tables: Sequence[TableView] = ()
     distributions: Sequence[Chart] = ()
+    trials_note: str = ""
+    """Why the trials are not shown, if they are not."""
     curves: Sequence[Chart] = ()
-    no_curves: str = "The run kept no losses; curves need a run folder whose trials were trained with them."
+    curves_note: str = ""
+    """Which curves are not shown though there are some, and why."""
     datasets: dict[str, Any] = field(default_factory=dict)
     networks: list[dict[str, Any]] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
@@ -144,14 +149,15 @@ def render(page: Page) -> str:
     if page.networks:
         specs["map"] = _specification(embedding())
     themes = {"light": theme("light"), "dark": theme("dark")}
+    scripts = [_bundle(), "\n".join(map(_file, ("charts.js", "unpacking.js", "explorer.js")))]
     text: str = template.render(
         page=page,
         version=__version__,
-        css=_file("page.css"),
-        charts=_json({"specs": specs, "themes": themes, "palette": PALETTE}),
-        networks=_json({"datasets": page.datasets, "networks": page.networks}),
-        bundle=_bundle(),
-        script=_file("charts.js") + "\n" + _file("explorer.js"),
+        css=_colours() + _file("page.css"),
+        charts=as_json({"specs": specs, "themes": themes, "palette": PALETTE}),
+        networks=as_json({"datasets": page.datasets, "networks": page.networks}),
+        scripts=scripts,
+        digests=map(_digest, scripts),
     )
     return text
 
@@ -173,9 +179,22 @@ def _bundle() -> str:
     return text.replace("</script", "<\\/script")
 
 
-def _json(value: Any) -> str:
+def as_json(value: Any) -> str:
     """JSON that cannot end the element that it stands in."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
+
+
+def _digest(script: str) -> str:
+    """What the page's content policy knows a script by: no other script runs in it."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
+
+
+def _colours() -> str:
+    """The colours as variables of the page's style."""
+    light, dark = (
+        " ".join(f"--{name}: {value};" for name, value in COLOURS[paper].items()) for paper in ("light", "dark")
+    )
+    return f":root {{ {light} }}\n@media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}\n"
 
 
 def _file(name: str) -> str:

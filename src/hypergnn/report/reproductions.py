@@ -40,6 +40,9 @@ def page_of_results(folder: Path) -> tuple[Page, list[Trained]]:
     trained_cells = [cell for table in _ALL.values() for cell in table.cells if results.trials(cell)]
     findings = sorted(_findings(results), key=lambda one: ("fails", "open", "holds").index(one.kind))
     tables = [found for table in _ALL.values() if (found := view(table, results)) is not None]
+    if not tables:
+        raise ValueError(_nothing(folder, results))
+    curves, curves_note = _curves(results)
     page = Page(
         title="Hypergraph convolution and hypergraph attention, run again",
         lead=_lead(trained_cells, results),
@@ -48,10 +51,21 @@ def page_of_results(folder: Path) -> tuple[Page, list[Trained]]:
         findings_note=_note(findings),
         tables=tables,
         distributions=[chart for table in _ALL.values() for chart in distributions(table, results)],
-        curves=list(_curves(results)),
+        curves=curves,
+        curves_note=curves_note,
         environment=environment(results.environments),
     )
     return page, list(_networks(results))
+
+
+def _nothing(folder: Path, results: Results) -> str:
+    """What to say of a folder that holds nothing of the paper's tables."""
+    wanted = "RUN must be a run folder, or hold results of the paper's tables"
+    own = {cell.run for table in _ALL.values() for cell in table.cells if cell.config is not None}
+    others = [str(path) for run, path in sorted(results.folders.items()) if run not in own]
+    if not others:
+        return f"{wanted}; {folder} has no finished trial of them yet."
+    return f"{wanted}; {folder} has none. Did you mean {' or '.join(others[:3])}?"
 
 
 def _lead(cells: list[Cell], results: Results) -> str:
@@ -128,10 +142,23 @@ def _cells(results: Results) -> list[Cell]:
     return list(found.values())
 
 
-def _curves(results: Results) -> Iterator[Chart]:
-    """The curves of the usual networks, or of all others if there is none of them."""
+def _curves(results: Results) -> tuple[list[Chart], str]:
+    """The curves of the usual networks, or of some others if there is none of them, and which are left out."""
     cells = _cells(results)
-    for cell in [cell for cell in cells if cell.table in _USUAL] or cells[:_MOST_CURVES]:
+    drawn = [cell for cell in cells if cell.table in _USUAL] or cells[:_MOST_CURVES]
+    found = list(_drawn(drawn, results))
+    others = [cell for cell in cells if cell not in drawn]
+    if not found or not others:
+        return found, ""
+    tables = ", ".join(dict.fromkeys(cell.table for cell in others))
+    return found, (
+        f"Not shown: the curves of {counted(len(others), 'run')} with other settings ({tables}). They stand on the "
+        f"pages of their own run folders, such as {others[0].run}."
+    )
+
+
+def _drawn(cells: list[Cell], results: Results) -> Iterator[Chart]:
+    for cell in cells:
         folder = results.run_folder(cell)
         if folder is None or cell.config is None:
             continue
@@ -142,13 +169,12 @@ def _curves(results: Results) -> Iterator[Chart]:
 
 def _networks(results: Results) -> Iterator[Trained]:
     """One network of each kind and dataset, attention first."""
-    seen = set()
+    seen: set[tuple[str, str]] = set()
     for model in _EXPLORED:
         for cell in _cells(results):
             folder = results.run_folder(cell)
-            if folder is None or cell.config is None or cell.config.model != model or cell.dataset in seen:
+            if folder is None or cell.config is None or cell.config.model != model or (model, cell.dataset) in seen:
                 continue
             if (folder / MODEL_FILE).exists():
-                seen.add(cell.dataset)
+                seen.add((model, cell.dataset))
                 yield Trained(folder, network_name(cell.dataset, cell.config))
-        seen.clear()

@@ -12,7 +12,7 @@ from hypergnn.models import config_from
 from hypergnn.report import charts
 from hypergnn.report.networks import Trained
 from hypergnn.report.page import Chart, Fact, Page
-from hypergnn.report.words import network_name
+from hypergnn.report.words import MODELS, network_name
 from hypergnn.training.ledger import Run, read
 from hypergnn.training.session import MODEL_FILE
 
@@ -43,12 +43,13 @@ def page_of_run(folder: Path) -> Page:
         facts.append(Fact(f"{summary.sd:.2f}", "standard deviation, points"))
     facts.append(Fact(str(len(accuracy)), "trial" if len(accuracy) == 1 else "trials"))
     facts.append(Fact(f"{sum(record['seconds'] for record in run.records):.0f} s", "of training"))
-    rows = [{"row": title, "seed": one["seed"], "value": one["test_accuracy"]} for one in run.records]
+    method = MODELS[run.configuration["config"]["model"]]
+    rows = [{"row": method, "seed": one["seed"], "value": one["test_accuracy"]} for one in run.records]
     return Page(
         title=title,
         lead=f"{about[0].upper()}{about[1:].partition(';')[0]}.",
         facts=facts,
-        distributions=[Chart("trials", charts.trials(rows, [title]), "Accuracy of each trial")],
+        distributions=[Chart("trials", charts.trials(rows, [method]), "Accuracy of each trial")],
         curves=[chart] if (chart := curves_of(run, "curves", title)) else [],
         environment=environment(run.environments),
     )
@@ -67,7 +68,8 @@ def curves_of(run: Run, name: str, caption: str) -> Chart | None:
                 for epoch in _thinned(len(kept[part]))
                 if kept[part][epoch] is not None
             ]
-    return Chart(name, charts.curves(rows), caption) if rows else None
+    words = "Training and validation loss against the epoch."
+    return Chart(name, charts.curves(rows), caption, words) if rows else None
 
 
 def trained(folder: Path) -> list[Trained]:

@@ -67,7 +67,7 @@ def view(table: Table, results: Results) -> TableView | None:
         corner=_SETTINGS.get(table.name, "dataset" if table.name == "datasets" else "method"),
         columns=heads,
         rows=lines,
-        charts=_charts(table, results, columns),
+        charts=_charts(table, results, rows, columns),
         tests=[_comparison(table, one) for one in claims_of(table, results)],
     )
 
@@ -196,13 +196,14 @@ def _caption(table: Table, results: Results) -> str:
     return f"Test accuracy in percent: mean ± standard deviation of {span(counts, 'trial')}, and what the paper states."
 
 
-def _charts(table: Table, results: Results, columns: list[str]) -> list[Chart]:
-    cells = [cell for cell in table.cells if cell.column in columns and cell.measure == "accuracy"]
+def _charts(table: Table, results: Results, rows: list[str], columns: list[str]) -> list[Chart]:
+    """Charts of the rows and columns that the table shows."""
+    cells = [one for one in table.cells if one.row in rows and one.column in columns and one.measure == "accuracy"]
     if not cells:
         return []
     if table.name in _SETTINGS:
-        rows = [_point(cell, results) | {"x": int(cell.column)} for cell in cells if results.trials(cell)]
-        chart = charts.lines(rows, _SETTINGS[table.name], doubling=table.name == "hidden")
+        points = [_point(cell, results) | {"x": int(cell.column)} for cell in cells if results.trials(cell)]
+        chart = charts.lines(points, _SETTINGS[table.name], doubling=table.name == "hidden")
         words = "Lines: measured mean with its 95 % interval. Diamonds: published."
         return [Chart(table.name, chart, f"Accuracy against the {_SETTINGS[table.name]}", words)]
     return [
@@ -210,6 +211,7 @@ def _charts(table: Table, results: Results, columns: list[str]) -> list[Chart]:
             f"{table.name}-{column}",
             charts.dots([_point(cell, results) for cell in cells if cell.column == column]),
             column,
+            "Measured and published test accuracy of each method.",
         )
         for column in columns
     ]

@@ -16,16 +16,21 @@ def network_name(dataset: str, config: Config) -> str:
     """A network, its data, and what its settings have that the paper's have not.
 
     Example:
-        >>> network_name("cora", Config("gat", skip=True, heads=1))
-        'GAT* on Cora, with skip connection, 1 head'
+        >>> network_name("cora", Config("gat", skip=True, heads=1, dropout=0))
+        'GAT* on Cora, with skip connection, 1 head, dropout 0'
     """
     usual = paper_config(dataset, config.model)
     changed = {
         "skip": "with skip connection",
-        "depth": f"{config.depth} layers",
-        "heads": f"{config.heads} head" + "s" * (config.heads > 1),
+        "depth": counted(config.depth, "layer"),
+        "heads": counted(config.heads, "head"),
         "hidden": f"width {config.hidden}",
+        "dropout": f"dropout {config.dropout:g}",
+        "attention_dropout": f"attention dropout {config.attention_dropout:g}",
+        "feature_scaling": "features as they are",
+        "learning_rate": f"learning rate {config.learning_rate:g}",
         "weight_decay": f"λ = {config.weight_decay:g}",
+        "patience": f"patience {config.patience}",
     }
     parts = [words for name, words in changed.items() if getattr(config, name) != getattr(usual, name)]
     return ", ".join([f"{MODELS.get(config.model, config.model)} on {NAMES.get(dataset, dataset)}", *parts])

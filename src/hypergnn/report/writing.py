@@ -54,8 +54,9 @@ def write(
     """
     folder = Path(run)
     page, networks = _content(folder)
-    room = LARGEST - len(render(page).encode()) - _RESERVE
-    shown = show(networks, data_dir=data_dir, seed=seed, budget=room, on_step=on_step)
+    charts = page.charts
+    room = _fit(page)
+    shown = show(networks, data_dir=data_dir, seed=seed, budget=room, all_maps=figures is not None, on_step=on_step)
     page.datasets, page.networks, page.left_out = shown.datasets, shown.networks, shown.left_out
     if not networks:
         page.left_out.append(
@@ -64,8 +65,23 @@ def write(
     target = folder / PAGE if out is None else Path(out)
     write_atomic(target, render(page).encode())
     if figures is not None:
-        drawing.save(page, shown.maps, Path(figures))
+        drawing.save(charts, shown.maps, Path(figures))
     return target
+
+
+def _fit(page: Page) -> int:
+    """Leave out what a page is too heavy for, the curves first, and return the bytes that networks may have."""
+    if (room := _room(page)) < 0 and page.curves:
+        page.curves, page.curves_note = [], "The curves are not shown: the page would become too heavy."
+        room = _room(page)
+    if room < 0:
+        page.distributions, page.trials_note = [], "The trials are not shown: the page would become too heavy."
+        room = _room(page)
+    return room
+
+
+def _room(page: Page) -> int:
+    return LARGEST - _RESERVE - len(render(page).encode())
 
 
 def _content(folder: Path) -> tuple[Page, list[Trained]]:
