@@ -154,14 +154,15 @@ def lines(rows: Rows, x_title: str, *, doubling: bool = False) -> Any:
     y = alt.Y("mean:Q", title="test accuracy, %", scale=_loose(alt))
     base = alt.Chart(alt.InlineData(values=list(rows))).encode(x=x, color=colour)
     tooltip = _tooltip(alt, rows)
-    return alt.layer(
+    layers = [
         base.mark_area(opacity=0.18, aria=False).encode(y=alt.Y("low:Q", title="test accuracy, %"), y2="high:Q"),
         base.mark_line(strokeWidth=2).encode(y=y),
         base.mark_circle(size=45, opacity=1).encode(y=y, tooltip=tooltip),
-        base.mark_point(shape="diamond", size=80, filled=False, strokeWidth=1.6).encode(
-            y="published:Q", tooltip=tooltip
-        ),
-    ).properties(height=280)
+    ]
+    if any(row["published"] is not None for row in rows):  # Vega complains of a layer with nothing in it
+        published = base.mark_point(shape="diamond", size=80, filled=False, strokeWidth=1.6)
+        layers.append(published.encode(y="published:Q", tooltip=tooltip))
+    return alt.layer(*layers).properties(height=280)
 
 
 def curves(rows: Rows) -> Any:

@@ -204,7 +204,8 @@ def _charts(table: Table, results: Results, rows: list[str], columns: list[str])
     if table.name in _SETTINGS:
         points = [_point(cell, results) | {"x": int(cell.column)} for cell in cells if results.trials(cell)]
         chart = charts.lines(points, _SETTINGS[table.name], doubling=table.name == "hidden")
-        words = "Lines: measured mean with its 95 % interval. Diamonds: published."
+        words = "Lines: measured mean with its 95 % interval."
+        words += " Diamonds: published." if any(cell.published for cell in cells) else ""
         return [Chart(table.name, chart, f"Accuracy against the {_SETTINGS[table.name]}", words)]
     return [
         Chart(
