@@ -24,7 +24,7 @@ docs: $(READY) ## write docs/results.md and the README's table from results/, th
 
 test: $(READY) ## everything that CI runs: tests, doctests, mutants, style and types; about 15 minutes
 	$(PYTEST) -m "not timing"
-	$(BIN)/python -m pytest -m timing
+	$(BIN)/python -m pytest tests -m timing
 
 bench: $(READY) ## speed and memory against PyG, DHG and torch.sparse, and docs/performance.md: about 15 minutes, idle
 	$(BIN)/python -m benchmarks
@@ -32,7 +32,7 @@ bench: $(READY) ## speed and memory against PyG, DHG and torch.sparse, and docs/
 
 check: lint types ## format, lint, types, then all the tests
 	$(PYTEST) -m "not style and not timing"
-	$(BIN)/python -m pytest -m timing
+	$(BIN)/python -m pytest tests -m timing
 
 fast: $(READY) ## the tests that take seconds
 	$(PYTEST) -m "not slow and not style and not timing"
