@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -37,7 +38,7 @@ def test_tables_are_printed_and_kept(small, capsys):
     printed = capsys.readouterr()
     assert printed.out.startswith("A small table\n")
     assert "95 % interval" in printed.out
-    assert "conv (digits) > gcn (digits)" in printed.out
+    assert "conv better than gcn (digits)" in printed.out
     assert printed.out.endswith("\nrecords: kept\n\npage: runs/paper/report.html\n")
     lines = printed.err.splitlines()
     assert "0/2 runs, 0/4 trials | small, conv on digits: 0/2, test –, " in lines[0]
@@ -156,6 +157,20 @@ def test_an_interrupt_says_how_to_go_on(monkeypatch, capsys):
     monkeypatch.setattr(runner, "load", stop_early)
     assert run("small", "--trials", 2, "--jobs", 1) == 130
     assert "stopped: 1 trials are kept" in capsys.readouterr().err, "also while nothing is in training"
+
+
+def test_an_interrupt_before_the_first_run_is_no_obstacle(small, monkeypatch, capsys):
+    def stop():
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(paper.TABLES, "small", replace(SMALL, cells=SMALL.cells[:3]))  # nothing is counted
+    with monkeypatch.context() as patched:
+        patched.setattr("hypergnn.training.ledger.environment", stop)
+        assert run("small", "--trials", 1, "--jobs", 1, "--out", "new") == 130
+    assert [path.name for path in (small / "new").rglob("*.*")] == ["run.lock"]
+    assert "stopped: 0 trials are kept in new" in capsys.readouterr().err
+    assert run("small", "--trials", 1, "--jobs", 1, "--out", "new") == 0
+    assert capsys.readouterr().out.startswith("A small table")
 
 
 def test_help_names_all_tables(capsys):

@@ -371,6 +371,11 @@ def test_damaged_or_missing_records_are_refused(tmp_path):
     (tmp_path / KEPT).write_text(whole[:-20])
     with pytest.raises(ValueError, match=r"results.jsonl must hold kept results; it does not: .* Restore it from a"):
         Results.read(tmp_path)
+    *lines, last = whole.splitlines(keepends=True)
+    for text in ("".join(lines), "".join([*lines, last, last])):
+        (tmp_path / KEPT).write_text(text)
+        with pytest.raises(ValueError, match=r"different runs in \d lines, and not 1"):
+            Results.read(tmp_path)
     (tmp_path / KEPT).write_text(whole.replace('"format":3', '"format":99'))
     with pytest.raises(ValueError, match=r"format 99 .*this version reads 3"):
         Results.read(tmp_path)
@@ -434,7 +439,7 @@ def test_lines_and_claims_in_words():
     assert claims_of(SMALL, results, datasets=["cora"]) == []
     text = as_text(SMALL, results)
     assert "A small table" in text
-    assert "conv (digits) > gcn (digits)  -0.67" in text
+    assert "conv better than gcn (digits)  -0.67" in text
     assert "0.016" in text
     assert text.endswith("“reproduced” says little.")
     assert "the paper says" not in as_text(SMALL, results, datasets=["cora"])
@@ -480,10 +485,11 @@ def test_the_page_says_what_does_not_hold():
     assert "| GCN\\* | Cora | 84.00 ± 0.10 | 3 | 83.75 … 84.25 | 81.80 | above |" in page
     assert "| Cora | edges | 5278 |  |  | 5429 | counted otherwise |" in page
     assert "Our means lie -2.43 to +2.20 points from the published ones" in page
-    assert "2 hold here significantly, 0 are not shown, and of 1 the reverse is significant" in page
+    assert "2 hold here significantly, 0 are not shown, and of 1 the reverse is significant: they are" in page
+    assert "which is not chance" not in page
     against, unshown = page.partition("## Claims of the paper that do not hold")[2].split("\nNot shown: ")
-    assert "- baselines: Hyper-Conv. (Cora) > GCN* (Cora) (-4.00, p of the reverse < 0.0001)" in against
-    assert "Hyper-Atten. (Cora) > GAT* (Cora)" not in against
+    assert "- baselines: Hyper-Conv. better than GCN* (Cora) (-4.00, p of the reverse < 0.0001)" in against
+    assert "Hyper-Atten. better than GAT* (Cora)" not in against
     assert "None." in unshown
     table = readme_table(Results(runs, {}))
     assert "| Hyper-Conv. | 80.00 ± 0.10 | 82.19 | – | 70.35 |" in table
@@ -497,16 +503,23 @@ def test_what_the_numbers_of_a_table_say_beyond_their_means():
 
     hidden, depth, sota = TABLES["hidden"], TABLES["depth"], TABLES["sota"]
     runs = run_of(hidden.cell("gcn/8"), 82.5) | run_of(hidden.cell("gcn/16"), 82.0) | run_of(depth.cell("3/none"), 80.0)
-    assert remarks_of(hidden, Results(runs, {})) == ["Highest means here: GCN* at a width of 8 (82.50)."]
+    assert remarks_of(hidden, Results(runs, {})) == [
+        "Highest means here, by length of the hidden representation: GCN* at 8 (82.50)."
+    ]
+    assert remarks_of(hidden, Results(runs, {}), datasets=["pubmed"]) == []
     assert remarks_of(depth, Results(runs, {})) == []
     torn = Results(run_of(depth.cell("10/skip"), 11.0, 78.0, 79.0, 80.0), {})
     assert remarks_of(depth, torn) == [
-        "with skip, 10: the trials end between 11.0 and 80.0, half of them above 78.5, 1 of 4 more than 10 points "
-        "below that. The mean stands for none of them."
+        "with skip, 10: the trials end between 11.0 and 80.0, with a median of 78.5; 0 of 4 lie within 5 points of "
+        "their mean."
     ]
-    ours = Results(run_of(sota.cell("cora/ours"), 83.1) | run_of(sota.cell("pubmed/ours"), 78.2), {})
+    trained = {"cora/ours": 83.1, "pubmed/ours": 78.2, "pubmed/gat": 78.3}
+    ours = Results(
+        {run: trials for name, one in trained.items() for run, trials in run_of(sota.cell(name), one).items()}, {}
+    )
     assert remarks_of(sota, ours) == [
-        "By these means Ours is number 1 of 14 on Cora (published: 2), number 5 of 14 on Pubmed (published: 5)."
+        "Among the numbers of this table, our mean of Ours is number 1 of 14 on Cora (the paper's own: 2), number 6 of "
+        "14 on Pubmed (the paper's own: 5)."
     ]
 
 
@@ -519,6 +532,7 @@ def test_kept_results_are_of_the_tables_as_they_are():
                 assert results.origins[one.run].configuration["config"] == asdict(one.config), one.run
             elif not one.is_quoted:
                 assert results.measured(one) is not None, one.name
+    assert max(trial.epochs for trials in results.runs.values() for trial in trials) < MAX_EPOCHS / 2
     clock = [origin.seconds for run, origin in results.origins.items() if run in results.runs]
     assert sum(clock) <= 3 * 3600, "all of it takes three hours on two cores"
 
@@ -551,3 +565,11 @@ def test_trials_of_today_are_like_the_kept_ones():
     before = summarise(kept(ROOT / "results").accuracies(one))
     today = fit(with_graph(real_data.load("cora")), one.config, trials=4).test_accuracy()[0]
     assert abs(today - before.mean) < 4 * before.sd / 4**0.5  # another processor rounds otherwise: not the same trials
+
+
+def test_means_that_all_lie_above_are_called_no_chance():
+    cells = [one for one in TABLES["skip"].cells if one.published is not None]
+    runs = {one.run: [TrialRecord(0, 9, 3, 80.0, one.published.mean + 1, 1.0)] for one in cells}
+    page = results_page(Results(runs, {}))
+    assert "+1.00 in the median. All of them lie above, which is not chance" in page
+    assert "are not shown, 8 are not tested, and of 0 the reverse" in page

@@ -17,11 +17,12 @@ from hypergnn.saving import SavedModel
 DIGITS = hg.datasets.load("digits")
 ATTACK = '"><img src=x onerror=alert(1)>'
 LARGE = range(10, 160)
-SLOWLY = """() => {
+HELD = """() => {
     const embed = window.vegaEmbed;
+    const told = new Promise((resolve) => { window.goOn = resolve; });
     window.vegaEmbed = async (...given) => {
         const shown = await embed(...given);
-        await new Promise((resolve) => setTimeout(resolve, 1000));
+        await told;
         return shown;
     };
 }"""
@@ -199,12 +200,13 @@ def test_changing_the_network_keeps_the_vertex_and_asking_for_a_mistake_finds_on
         shown.fill("#find", "42")
         shown.press("#find", "Enter")
         wait_for_map(shown)
-        shown.evaluate(SLOWLY)
+        shown.evaluate(HELD)
         shown.select_option("#network", label="hyper-conv")
         assert shown.inner_text("#card h3") == "Image 42"
         shown.fill("#find", "43")
         shown.press("#find", "Enter")
         assert not shown.evaluate("Boolean(document.getElementById('map').view)")  # it is still being drawn
+        shown.evaluate("window.goOn()")
         wait_for_map(shown)
         assert is_ringed(shown, 43, 1)
         assert shown.locator("#card .heat").count() == 0
@@ -238,8 +240,9 @@ def test_links_lead_to_a_vertex_and_a_network_and_colours_keep_it(digits):
         wait_for_map(shown)
         assert is_ringed(shown, 99, 1)
         for nowhere in ("#digits-5000", "#cora-1", "#digits-1-gat"):
-            shown.evaluate(f"location.hash = '{nowhere}'")
-            shown.wait_for_timeout(50)
+            shown.evaluate(
+                f"history.replaceState(null, '', '{nowhere}'); dispatchEvent(new HashChangeEvent('hashchange'))"
+            )
             assert shown.inner_text("#card h3") == "Image 99"
         assert complaints == []
 

@@ -172,7 +172,7 @@ def test_the_committed_results_stand_on_a_phone_cell_by_cell_and_in_figures(tmp_
 
 def expected_words(cell, results):
     """What must stand in a cell of the page."""
-    digits = 2 if cell.table in ("baselines", "skip", "depth") else 1
+    digits = 2 if cell.table in ("baselines", "skip") else 1
     if cell.measure == "accuracy":
         published = [f"published {cell.published.mean:.{digits}f}"] if cell.published else []
         values = results.accuracies(cell)
@@ -208,7 +208,7 @@ def test_compact_results_have_no_networks_and_say_so(tmp_path):
     assert page == tmp_path / "page.html"
     assert 'data-cell="cora/hyper-conv"' in text
     assert "There is no trained network in this folder" in text
-    assert "The run kept no losses" in text
+    assert "These records hold no losses" in text
     assert 'id="network"' not in text
 
 
@@ -296,7 +296,7 @@ def test_a_page_that_would_be_too_heavy_leaves_out_networks_then_curves_then_tri
     text = page_of(len(render(page_of_run(tmp_path)).encode()) + 99_900)
     assert f"The curves are not shown: {heavy}" in text
     assert 'data-chart="trials"' in text
-    assert "kept no losses" not in text
+    assert "hold no losses" not in text
     rows = [{"row": "run", "seed": seed, "value": 80.0} for seed in range(2_000)]
     many = Chart("trials", trials(rows, ["run"]), "Accuracy of each trial")
     page = Page("", "", distributions=[many])

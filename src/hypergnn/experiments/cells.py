@@ -76,6 +76,8 @@ class Table:
     cells: tuple[Cell, ...]
     comparisons: tuple[Comparison, ...] = ()
     note: str = ""
+    setting: str = ""
+    """What the columns are values of, where they are."""
 
     @property
     def rows(self) -> tuple[str, ...]:

@@ -20,11 +20,12 @@ from hypergnn.experiments.text import (
     rows_of,
     summary_of,
     verdict_of,
-    words_of,
 )
 
 BEGIN, END = "<!-- results: written by `make docs` -->", "<!-- end of results -->"
 """What the README's table stands between."""
+_MANY = 10
+"""Cells that cannot all lie on one side by chance."""
 _NOTHING = "No results are kept yet: `make results` measures all of them, and can be stopped and started again."
 _INTRODUCTION = """# Results
 
@@ -42,9 +43,10 @@ there is one; else our mean is *above* or *below* it. With many trials the inter
 between two ways of reading the paper is enough to leave it. How many trials a cell had stands beside it.
 
 The paper's claims that one method beats another are tested as the paper does it, by a one-sided two-sample t-test
-(p), and by Welch's, which does not take the spreads for equal, both at the level of 5 %. The trials of all networks
-share the data's one split, so the tests speak of that split only. Trials of two cells share their seeds as well;
-where they rise and fall together, the tests are too cautious. They are not corrected for their number.
+(p), and by Welch's, which does not take the spreads for equal; what is said of a claim follows the paper's test, at
+the level of 5 %. The trials of all networks share the data's one split, so the tests speak of that split only. Trials
+of two cells share their seeds as well; where they rise and fall together, the tests are too cautious. They are not
+corrected for their number.
 """
 
 
@@ -106,13 +108,14 @@ def _overview(results: Results) -> str:
     said = [f"{count} {name}" for name in ("reproduced", "above", "below") if (count := verdicts[name])]
     trials = sum(map(len, results.runs.values()))
     hours = sum(trial.seconds for run in results.runs.values() for trial in run) / 3600
-    outcomes = Counter(claim.outcome for _, claim in _claims(results))
+    outcomes = Counter(claim.outcome for claim in _claims(results))
+    untested = f", {outcomes['untested']} are not tested" if outcomes["untested"] else ""
     return (
         f"{trials} trials of {len(results.runs)} different settings, {hours:.1f} hours of one core{_clock(results)}. "
         f"Of the cells that the paper has a number for: {', '.join(said) or 'none measured'}.{_gaps(results)}\n\n"
         f"Of the paper's claims that one cell is better than another, {outcomes['holds']} hold here significantly, "
-        f"{outcomes['not shown']} are not shown, and of {outcomes['reversed']} the reverse is significant; "
-        "[the last section](#claims-of-the-paper-that-do-not-hold-in-these-runs) names them.\n"
+        f"{outcomes['not shown']} are not shown{untested}, and of {outcomes['reversed']} the reverse is significant: "
+        "they are [named below](#claims-of-the-paper-that-do-not-hold-in-these-runs).\n"
     )
 
 
@@ -138,9 +141,9 @@ def _gaps(results: Results) -> str:
         return ""
     ends = f"{min(gaps):+.2f} to {max(gaps):+.2f} points from the published ones"
     text = f" Our means lie {ends}, {median(gaps):+.2f} in the median."
-    if min(gaps) > 0:
+    if min(gaps) > 0 and len(gaps) >= _MANY:
         text += (
-            " All of them lie above, which is not chance: somewhere our protocol differs from the paper's. "
+            " All of them lie above, which is not chance: somewhere our protocol or our data differ from the paper's. "
             "[paper_map.md](paper_map.md) lists where the paper leaves a choice; which one it is, we do not know."
         )
     return text
@@ -155,8 +158,8 @@ def _section(table: Table, results: Results) -> str:
     return "\n".join(parts)
 
 
-def _claims(results: Results) -> list[tuple[Table, Claim]]:
-    return [(table, claim) for table in TABLES.values() for claim in claims_of(table, results)]
+def _claims(results: Results) -> list[Claim]:
+    return [claim for table in TABLES.values() for claim in claims_of(table, results)]
 
 
 def _against(results: Results) -> str:
@@ -165,8 +168,8 @@ def _against(results: Results) -> str:
 
     def listed(outcome: str, p: str, of: Callable[[Claim], float | None]) -> list[str]:
         return [
-            f"- {table.name}: {words_of(claim, table)} ({claim.test.difference:+.2f}, {p} {p_value(of(claim))})"
-            for table, claim in found
+            f"- {claim.table.name}: {claim.words} ({claim.test.difference:+.2f}, {p} {p_value(of(claim))})"
+            for claim in found
             if claim.outcome == outcome
         ] or ["None."]
 

@@ -197,7 +197,8 @@ def _hidden() -> Table:
         "One head. The paper says that Hyper-Conv. consistently beats GCN*; at width 8 its numbers are equal. It also "
         "says that accuracy grows with the width and peaks at 16; by its own numbers GCN* is best at 8 and 24."
     )
-    return Table("hidden", "Table 4: length of the hidden representation, on Cora", cells, comparisons, note)
+    title, setting = "Table 4: length of the hidden representation, on Cora", "length of the hidden representation"
+    return Table("hidden", title, cells, comparisons, note, setting)
 
 
 _QUOTED: dict[str, tuple[float | None, ...]] = {
@@ -258,7 +259,7 @@ def _newsgroup() -> Table:
     note = (
         "GCN joins two postings that share a word; Hyper-Conv. has the words for hyperedges. The split is drawn: 20 "
         "postings of each group to train, 500 to validate and 1000 to test on, the same in all trials. The paper's own "
-        "split is not known, so that only which of the two is better can be compared."
+        "split is not known; another one gives other numbers."
     )
     return Table("newsgroup", "Section 4.2: text categorisation", cells, (Comparison("hyper-conv", "gcn"),), note)
 
@@ -284,7 +285,8 @@ def _depth() -> Table:
         "without, for Hyper-Conv. and for Hyper-Atten., which is not run here. Two layers are cells of Tables 2 and 3: "
         "what was published of them stands there."
     )
-    return Table("depth", "Section 4.1: number of layers of Hyper-Conv., on Cora", cells, comparisons, note)
+    title, setting = "Section 4.1: number of layers of Hyper-Conv., on Cora", "number of layers"
+    return Table("depth", title, cells, comparisons, note, setting)
 
 
 def _timing() -> Table:

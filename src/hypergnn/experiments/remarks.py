@@ -1,32 +1,32 @@
-"""What the numbers of a table say beyond their means, found in the records: no sentence of it is written beforehand."""
+"""What the numbers of a table say beyond their means: sentences that are filled in from the records."""
 
 from __future__ import annotations
 
-from statistics import median
+from collections.abc import Collection
+from statistics import mean, median
 
 from hypergnn.experiments.cells import Cell, Table
 from hypergnn.experiments.results import Results
 from hypergnn.experiments.statistics import summarise
 
 WIDE = 5.0
-"""Standard deviation, in points, from which trials do not gather around their mean."""
-_SETTINGS = {"hidden": "a width of", "depth": "a depth of"}
-"""Tables whose columns are values of a setting."""
+"""Standard deviation, in points, beyond which more is said of the trials than it."""
 _OURS = "Ours"
 
 
-def remarks_of(table: Table, results: Results) -> list[str]:
-    """Sentences about a table.
+def remarks_of(table: Table, results: Results, datasets: Collection[str] | None = None) -> list[str]:
+    """Sentences about a table, or about its cells of some datasets.
 
     Example:
         >>> from hypergnn.experiments.paper import TABLES
         >>> remarks_of(TABLES["sota"], Results({}, {}))
         []
     """
-    means = {cell.name: summarise(values).mean for cell in table.cells if (values := results.accuracies(cell))}
-    found = _highest(table, means) if table.name in _SETTINGS else []
+    cells = [cell for cell in table.cells if datasets is None or cell.dataset in datasets]
+    means = {cell.name: summarise(values).mean for cell in cells if (values := results.accuracies(cell))}
+    found = _highest(table, means) if table.setting else []
     found += _ranks(table, means) if _OURS in table.rows else []
-    return found + [_spread(cell, results) for cell in table.cells if _is_wide(cell, results)]
+    return found + [_spread(cell, results) for cell in cells if _is_wide(cell, results)]
 
 
 def _highest(table: Table, means: dict[str, float]) -> list[str]:
@@ -36,8 +36,8 @@ def _highest(table: Table, means: dict[str, float]) -> list[str]:
         cells = [cell for cell in table.cells if cell.row == row and cell.name in means]
         if len(cells) > 1:
             best = max(cells, key=lambda cell: means[cell.name])
-            parts.append(f"{row} at {_SETTINGS[table.name]} {best.column} ({means[best.name]:.2f})")
-    return [f"Highest means here: {', '.join(parts)}."] if parts else []
+            parts.append(f"{row} at {best.column} ({means[best.name]:.2f})")
+    return [f"Highest means here, by {table.setting}: {', '.join(parts)}."] if parts else []
 
 
 def _ranks(table: Table, means: dict[str, float]) -> list[str]:
@@ -54,8 +54,8 @@ def _ranks(table: Table, means: dict[str, float]) -> list[str]:
             1 + sum(number > mine for number in others.values())
             for others, mine in ((here, means[own.name]), (published, own.published.mean))
         )
-        parts.append(f"number {place} of {1 + len(cells)} on {column} (published: {stated})")
-    return [f"By these means {_OURS} is {', '.join(parts)}."] if parts else []
+        parts.append(f"number {place} of {1 + len(cells)} on {column} (the paper's own: {stated})")
+    return [f"Among the numbers of this table, our mean of {_OURS} is {', '.join(parts)}."] if parts else []
 
 
 def _is_wide(cell: Cell, results: Results) -> bool:
@@ -65,9 +65,8 @@ def _is_wide(cell: Cell, results: Results) -> bool:
 
 def _spread(cell: Cell, results: Results) -> str:
     values = results.accuracies(cell)
-    low = sum(value < median(values) - 2 * WIDE for value in values)
+    near = sum(abs(value - mean(values)) <= WIDE for value in values)
     return (
-        f"{cell.row}, {cell.column}: the trials end between {min(values):.1f} and {max(values):.1f}, half of them "
-        f"above {median(values):.1f}, {low} of {len(values)} more than {2 * WIDE:.0f} points below that. The mean "
-        "stands for none of them."
+        f"{cell.row}, {cell.column}: the trials end between {min(values):.1f} and {max(values):.1f}, with a median of "
+        f"{median(values):.1f}; {near} of {len(values)} lie within {WIDE:.0f} points of their mean."
     )

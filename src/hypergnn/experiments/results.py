@@ -171,8 +171,13 @@ class Results:
             origin = self.origins.get(name, Origin())
             return asdict(origin) | {"environments": [environments.index(one) for one in origin.environments]}
 
-        measured = described(MEASURED) | {"numbers": dict(self.measures)}
-        head = {"format": FORMAT, "environments": environments, MEASURED: measured, "columns": _COLUMNS}
+        head = {
+            "format": FORMAT,
+            "runs": len(self.runs),
+            "columns": _COLUMNS,
+            "environments": environments,
+            MEASURED: {"environments": described(MEASURED)["environments"], "numbers": dict(self.measures)},
+        }
         runs = (
             {"run": run, **described(run), "trials": [_rounded(record) for record in records]}
             for run, records in sorted(self.runs.items())
@@ -211,9 +216,11 @@ def _read_compact(path: Path) -> Results:
 
         def origin(entry: Mapping[str, Any]) -> Origin:
             environments = [head["environments"][one] for one in entry["environments"]]
-            return Origin(environments, entry["seconds"], entry["configuration"])
+            return Origin(environments, entry.get("seconds"), entry.get("configuration"))
 
         runs = {entry["run"]: [TrialRecord(*trial) for trial in entry["trials"]] for entry in found}
+        if not head["runs"] == len(found) == len(runs):
+            raise ValueError(f"{len(runs)} different runs in {len(found)} lines, and not {head['runs']}")
         origins = {entry["run"]: origin(entry) for entry in found}
         return Results(runs, head[MEASURED]["numbers"], origins | {MEASURED: origin(head[MEASURED])})
     except (ValueError, LookupError, TypeError) as error:

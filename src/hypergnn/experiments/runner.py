@@ -21,6 +21,7 @@ from hypergnn.shared_graph import SharedGraph
 from hypergnn.training import Outcome, fit
 from hypergnn.training import Progress as RunProgress
 from hypergnn.training.environment import environment
+from hypergnn.training.ledger import is_left_over
 
 _OF_MODEL = {
     "mlp": 0.5,
@@ -171,7 +172,9 @@ def _read(out: Path) -> Results:
         return Results.read(out)
     except ValueError:
         if out.exists() and any(out.iterdir()):
-            raise
+            files = [path for path in out.rglob("*") if not path.is_dir()]
+            if not all(is_left_over(path.name) for path in files):
+                raise
         return Results({}, {})
 
 
@@ -271,7 +274,7 @@ class _Session:
         usual = mean(current.trial_epochs) if current.trial_epochs else _USUAL_EPOCHS
         ended = current.done - self.before[job.run]
         most = ended + _SHARE_OF_UNFINISHED * (self.trials - current.done)
-        trained = min(current.epochs / usual, most)  # those that are running in part
+        trained = min(max(current.epochs / usual, ended), most)  # those that are running in part
         worked = self.worked + trained * job.weight
         is_telling = self.worked > 0 or trained >= _TELLING
         rest = sum((self.trials - self.done[one.run]) * one.weight for one in counted if one is not job)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hypergnn.experiments.cells import Cell, Table
-from hypergnn.experiments.claims import FEW, Claim, claims_of
+from hypergnn.experiments.claims import FEW, claims_of
 from hypergnn.experiments.paper import cell_of
 from hypergnn.experiments.remarks import remarks_of
 from hypergnn.experiments.results import Results
@@ -16,10 +16,10 @@ OUTCOMES = {
     "holds": "so here, significantly",
     "not shown": "not shown here",
     "reversed": "the reverse here, significantly",
-    "untested": "not tested: too few trials",
+    "untested": "not tested: too few trials, or all alike",
 }
 """What came of a claim, in words."""
-_TWO_DECIMALS = ("baselines", "skip", "depth")
+_TWO_DECIMALS = ("baselines", "skip")
 
 
 @dataclass(frozen=True)
@@ -73,19 +73,6 @@ def line_of(cell: Cell, results: Results) -> Line:
     return Line(cell, f"{summary.mean:.2f}{spread}", str(summary.trials), interval, published, said)
 
 
-def words_of(claim: Claim, table: Table) -> str:
-    """A claim about a table as ``better > worse``, by the cells' rows and columns.
-
-    Example:
-        >>> from hypergnn.experiments.paper import TABLES
-        >>> from hypergnn.experiments.statistics import Test
-        >>> table = TABLES["baselines"]
-        >>> words_of(Claim(table.comparisons[0], *table.cells[1::-1], Test(0.5, 0.01, 0.01)), table)
-        'Hyper-Conv. (Cora) > GCN* (Cora)'
-    """
-    return f"{_title(claim.better, table)} > {_title(claim.worse, table)}"
-
-
 def grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Columns of text, each as wide as its widest entry.
 
@@ -117,7 +104,7 @@ def claim_rows_of(table: Table, results: Results, datasets: Sequence[str] | None
     """The claims of a table, as under :data:`CLAIMS_HEAD`."""
     return [
         (
-            words_of(claim, table),
+            claim.words,
             f"{claim.test.difference:+.2f}",
             p_value(claim.test.p),
             p_value(claim.test.p_welch),
@@ -139,7 +126,7 @@ def as_text(table: Table, results: Results, datasets: Sequence[str] | None = Non
     parts = [table.title, grid(HEAD, rows_of(table, results, datasets))]
     if claims := claim_rows_of(table, results, datasets):
         parts.append(grid(CLAIMS_HEAD, claims))
-    parts += remarks_of(table, results)
+    parts += remarks_of(table, results, datasets)
     chosen = [cell for cell in table.cells if datasets is None or cell.dataset in datasets]
     if any(0 < len(results.trials(cell)) < FEW for cell in chosen):
         parts.append("Few trials make wide intervals and weak tests: here, “reproduced” says little.")
@@ -155,11 +142,6 @@ def _elsewhere(table: Table, datasets: Sequence[str] | None) -> list[Cell]:
     return [cell for cell in named if cell.table != table.name and (datasets is None or cell.dataset in datasets)]
 
 
-def _title(cell: Cell, table: Table) -> str:
-    where = "" if cell.table == table.name else f" in {cell.table}"
-    return f"{cell.row} ({cell.column}){where}"
-
-
 def _judged(cell: Cell, number: float) -> str:
     if cell.measure != "count" or cell.published is None:
         return ""
@@ -173,15 +155,16 @@ def _as_published(number: float, cell: Cell) -> str:
     return f"{number:.2f}" if cell.table in _TWO_DECIMALS or cell.measure != "accuracy" else f"{number:.1f}"
 
 
-def p_value(value: float | None) -> str:
-    """A p-value to the fourth decimal.
+def p_value(value: float | None, decimals: int = 4) -> str:
+    """A p-value as far as its decimals go.
 
     Example:
-        >>> p_value(0.0163), p_value(1e-7), p_value(0.99996), p_value(None)
-        ('0.0163', '< 0.0001', '> 0.9999', '–')
+        >>> p_value(0.0163), p_value(1e-7), p_value(0.99996, 3), p_value(None)
+        ('0.0163', '< 0.0001', '> 0.999', '–')
     """
     if value is None:
         return "–"
-    if value < 1e-4:
-        return "< 0.0001"
-    return "> 0.9999" if value > 1 - 1e-4 else f"{value:.4f}"
+    least = 10.0**-decimals
+    if least <= value <= 1 - least:
+        return f"{value:.{decimals}f}"
+    return f"< {least:.{decimals}f}" if value < least else f"> {1 - least:.{decimals}f}"

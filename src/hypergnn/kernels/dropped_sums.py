@@ -113,7 +113,7 @@ def gather_dropped(
     start: int,
     stop: int,
 ) -> int:
-    """As :func:`gather` with one head and one trial's values for all, some of them dropped, the others scaled."""
+    """As :func:`~hypergnn.kernels.sums.gather` with one head and values that all trials share, some of them dropped."""
     width, size = x.shape[2], x.itemsize
     number, index, one = x.dtype.type(0), members.dtype.type(0), np.ones(1, x.dtype)
     room = _room(x, members)

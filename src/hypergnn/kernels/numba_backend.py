@@ -24,7 +24,6 @@ from hypergnn.kernels.per_head import (
     segment_softmax,
     segment_total,
     spread,
-    sum_values,
     transition_gradients,
     value_sums,
 )
@@ -53,7 +52,6 @@ __all__ = [
     "segment_sum",
     "segment_total",
     "spread",
-    "sum_values",
     "transition",
     "transition_gradients",
     "value_sums",

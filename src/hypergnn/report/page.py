@@ -97,6 +97,7 @@ class TableView:
     corner: str
     columns: Sequence[str]
     rows: Sequence[RowView]
+    has_published: bool
     charts: Sequence[Chart] = ()
     tests: Sequence[ComparisonView] = ()
 

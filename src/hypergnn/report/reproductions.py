@@ -11,17 +11,18 @@ from hypergnn.experiments.claims import FEW, claims_of
 from hypergnn.experiments.paper import STAND_IN, TABLES
 from hypergnn.experiments.results import Results
 from hypergnn.experiments.statistics import summarise, verdict
+from hypergnn.experiments.text import p_value
 from hypergnn.report.networks import Trained
 from hypergnn.report.page import Chart, Fact, Finding, Page
 from hypergnn.report.runs import curves_of, environment
 from hypergnn.report.tables import distributions, view, words_of
-from hypergnn.report.words import counted, network_name, p_value, signed, span
+from hypergnn.report.words import counted, network_name, signed, span
 from hypergnn.training.ledger import read
 from hypergnn.training.session import MODEL_FILE
 
 _ALL = {**TABLES, STAND_IN.name: STAND_IN}
 _USUAL = ("baselines", "newsgroup", "sota", "digits")
-"""Tables whose networks have the paper's usual settings: the others vary one of these."""
+"""Tables whose curves are shown where there are any: most of their networks have the paper's usual settings."""
 _MOST_CURVES = 20
 _VERDICTS = {
     "holds": ("holds", "Holds."),
@@ -72,10 +73,10 @@ def _lead(cells: list[Cell], results: Results) -> str:
     if not cells:
         return "What Bai, Zhang and Torr published, beside what was counted here. No network has been trained yet."
     trials = span([len(results.trials(cell)) for cell in cells], "trial")
-    text = f"The experiments of Bai, Zhang and Torr with {trials} a cell, each beside the number that they published."
+    text = f"The experiments of Bai, Zhang and Torr with {trials} a cell, beside the numbers that they published."
     short = [(summarise(results.accuracies(cell)).mean - cell.published.mean, cell) for cell in cells if cell.published]
     if not short:
-        return text
+        return f"Networks of Bai, Zhang and Torr on data that they have no numbers for, with {trials} a cell."
     at_or_above = sum(difference >= 0 for difference, _ in short)
     text += f" Of {len(short)} published accuracies, {at_or_above} are reached or passed by our mean."
     lowest, cell = min(short, key=lambda one: one[0])
@@ -104,9 +105,9 @@ def _facts(cells: list[Cell], results: Results) -> list[Fact]:
 
 def _findings(results: Results) -> Iterator[Finding]:
     """Each pair that the paper compares, and whether its order holds here."""
-    for table in _ALL.values():
+    for table in TABLES.values():
         for claim in claims_of(table, results):
-            words = f"{words_of(claim, table)}: {signed(claim.test.difference)} points here"
+            words = f"{words_of(claim)}: {signed(claim.test.difference)} points here"
             if claim.outcome == "reversed":
                 words += f", {_p(claim.test.p_reverse)} for the reverse"
             elif claim.test.p is not None:
@@ -119,7 +120,7 @@ def _findings(results: Results) -> Iterator[Finding]:
 
 def _p(p: float) -> str:
     """A p-value that no line break tears apart."""
-    text = p_value(p)
+    text = p_value(p, 3)
     return f"p {text}".replace("p 0", "p = 0").replace(" ", "\N{NO-BREAK SPACE}")
 
 

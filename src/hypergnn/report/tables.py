@@ -6,13 +6,13 @@ from typing import Any
 
 from hypergnn.experiments.cells import Cell, Table
 from hypergnn.experiments.claims import Claim, claims_of
-from hypergnn.experiments.paper import NAMES
 from hypergnn.experiments.remarks import remarks_of
 from hypergnn.experiments.results import Results
 from hypergnn.experiments.statistics import summarise, verdict
+from hypergnn.experiments.text import p_value
 from hypergnn.report import charts
 from hypergnn.report.page import CellView, Chart, ComparisonView, RowView, TableView
-from hypergnn.report.words import mean_and_spread, p_value, signed, span
+from hypergnn.report.words import mean_and_spread, signed, span
 
 _SHORT = {
     "datasets": "Datasets",
@@ -25,8 +25,6 @@ _SHORT = {
     "timing": "Timing",
     "digits": "Digits",
 }
-_SETTINGS = {"hidden": "length of the hidden representation", "depth": "number of layers"}
-"""Tables whose columns are values of a setting, and what it is."""
 _OUTCOMES = {
     "holds": ("significant", ""),
     "not shown": ("not shown", "none"),
@@ -54,7 +52,7 @@ def view(table: Table, results: Results) -> TableView | None:
     shown = {cell.row for cell in table.cells if cell.is_quoted or is_measured(cell, results)}
     rows = [row for row in table.rows if row in shown and any(table.at(row, column) for column in columns)]
     cells = {(row, column): _cell(table, table.at(row, column), results) for row in rows for column in columns}
-    if table.name in _SETTINGS:  # a line for each value: there are more of them than of methods
+    if table.setting:  # a line for each value: there are more of them than of methods
         lines, heads = [RowView(column, [cells[row, column] for row in rows]) for column in columns], rows
     else:
         lines, heads = [RowView(row, [cells[row, column] for column in columns]) for row in rows], columns
@@ -64,17 +62,23 @@ def view(table: Table, results: Results) -> TableView | None:
         title=table.title,
         note=" ".join([table.note, *remarks_of(table, results)]).strip(),
         caption=_caption(table, results),
-        corner=_SETTINGS.get(table.name, "dataset" if table.name == "datasets" else "method"),
+        corner=table.setting or ("dataset" if table.name == "datasets" else "method"),
         columns=heads,
         rows=lines,
+        has_published=has_published(table),
         charts=_charts(table, results, rows, columns),
-        tests=[_comparison(table, one) for one in claims_of(table, results)],
+        tests=[_comparison(one) for one in claims_of(table, results)],
     )
+
+
+def has_published(table: Table) -> bool:
+    """Whether the paper has any number for a table."""
+    return any(cell.published is not None for cell in table.cells)
 
 
 def distributions(table: Table, results: Results) -> list[Chart]:
     """Every trial of a table: a chart for each column, or for each row where columns are values of a setting."""
-    is_setting = table.name in _SETTINGS
+    is_setting = bool(table.setting)
     found = []
     for group in table.rows if is_setting else table.columns:
         cells = [cell for cell in table.cells if group == (cell.row if is_setting else cell.column)]
@@ -87,40 +91,22 @@ def distributions(table: Table, results: Results) -> list[Chart]:
         if rows:
             chart = charts.trials(rows, list(names.values()))
             name = f"trials-{table.name}-{group}"
-            detail = f"{_SHORT.get(table.name, table.name)}, by {_SETTINGS[table.name]}" if is_setting else ""
+            detail = f"{_SHORT.get(table.name, table.name)}, by {table.setting}" if is_setting else ""
             found.append(Chart(name, chart, group, detail or _SHORT.get(table.name, table.name)))
     return found
 
 
-def words_of(claim: Claim, table: Table) -> str:
+def words_of(claim: Claim) -> str:
     """What the paper says of two cells.
 
     Example:
         >>> from hypergnn.experiments.paper import TABLES
         >>> from hypergnn.experiments.statistics import Test
         >>> table = TABLES["baselines"]
-        >>> words_of(Claim(table.comparisons[0], *table.cells[1::-1], Test(0.5, 0.01, 0.01)), table)
+        >>> words_of(Claim(table, table.comparisons[0], *table.cells[1::-1], Test(0.5, 0.01, 0.01)))
         'Hyper-Conv. better than GCN* (Cora)'
     """
-    better, worse = claim.better, claim.worse
-    first, second = better.row, worse.row
-    if better.table != worse.table:  # with and without a skip connection
-        first, second = (
-            f"{cell.row} {'with' if cell.config is not None and cell.config.skip else 'without'} skip"
-            for cell in (better, worse)
-        )
-        where = worse.column if worse.table == table.name else better.column
-    elif better.row == worse.row:
-        first, second = f"{better.row}, {better.column}", worse.column
-        where = NAMES.get(better.dataset, better.dataset)
-    else:
-        where = better.column
-    if table.name == "depth":
-        first, second = f"{better.column} layers {better.row}", f"{worse.column} layers"
-    elif table.name == "hidden" and better.row == worse.row:
-        first, second = f"{better.row} of width {better.column}", f"of width {worse.column}"
-    elif table.name == "hidden":
-        where = f"width {where}"
+    first, second, where = claim.parts
     return f"{first} better than {second} ({_unbroken(where)})"
 
 
@@ -130,14 +116,14 @@ def _unbroken(column: str) -> str:
     return name + comma + setting.replace(" ", "\N{NO-BREAK SPACE}").replace("-", "-\N{WORD JOINER}")
 
 
-def _comparison(table: Table, claim: Claim) -> ComparisonView:
+def _comparison(claim: Claim) -> ComparisonView:
     verdict, kind = _OUTCOMES[claim.outcome]
     return ComparisonView(
-        words=words_of(claim, table),
+        words=words_of(claim),
         difference=signed(claim.test.difference),
-        pooled=p_value(claim.test.p),
-        welch=p_value(claim.test.p_welch),
-        published=p_value(claim.comparison.published_p),
+        pooled=p_value(claim.test.p, 3),
+        welch=p_value(claim.test.p_welch, 3),
+        published=p_value(claim.comparison.published_p, 3),
         verdict=verdict,
         kind=kind,
     )
@@ -190,10 +176,11 @@ def _plain(number: float, cell: Cell) -> str:
 
 
 def _caption(table: Table, results: Results) -> str:
+    stated = ", and what the paper states" if has_published(table) else ""
     counts = [len(results.trials(cell)) for cell in table.cells if results.trials(cell)]
     if not counts:
-        return "Counted or timed here, and what the paper states."
-    return f"Test accuracy in percent: mean ± standard deviation of {span(counts, 'trial')}, and what the paper states."
+        return f"Counted or timed here{stated}."
+    return f"Test accuracy in percent: mean ± standard deviation of {span(counts, 'trial')}{stated}."
 
 
 def _charts(table: Table, results: Results, rows: list[str], columns: list[str]) -> list[Chart]:
@@ -201,18 +188,17 @@ def _charts(table: Table, results: Results, rows: list[str], columns: list[str])
     cells = [one for one in table.cells if one.row in rows and one.column in columns and one.measure == "accuracy"]
     if not cells:
         return []
-    if table.name in _SETTINGS:
+    if table.setting:
         points = [_point(cell, results) | {"x": int(cell.column)} for cell in cells if results.trials(cell)]
-        chart = charts.lines(points, _SETTINGS[table.name], doubling=table.name == "hidden")
-        words = "Lines: measured mean with its 95 % interval."
-        words += " Diamonds: published." if any(cell.published for cell in cells) else ""
-        return [Chart(table.name, chart, f"Accuracy against the {_SETTINGS[table.name]}", words)]
+        chart = charts.lines(points, table.setting, doubling=table.name == "hidden")
+        words = "Lines: measured mean with its 95 % interval." + " Diamonds: published." * has_published(table)
+        return [Chart(table.name, chart, f"Accuracy against the {table.setting}", words)]
     return [
         Chart(
             f"{table.name}-{column}",
             charts.dots([_point(cell, results) for cell in cells if cell.column == column]),
             column,
-            "Measured and published test accuracy of each method.",
+            f"Measured {'and published ' * has_published(table)}test accuracy of each method.",
         )
         for column in columns
     ]

@@ -67,20 +67,6 @@ def span(numbers: Sequence[int], noun: str) -> str:
     return counted(low, noun) if low == high else f"{low} to {high} {noun}s"
 
 
-def p_value(p: float | None) -> str:
-    """A p-value as far as its digits mean anything.
-
-    Example:
-        >>> p_value(0.0163), p_value(1e-7), p_value(0.99996), p_value(None)
-        ('0.016', '< 0.001', '> 0.999', '–')
-    """
-    if p is None:
-        return "–"
-    if p < 0.001:
-        return "< 0.001"
-    return "> 0.999" if p > 0.999 else f"{p:.3f}"
-
-
 def signed(difference: float) -> str:
     """A difference with its sign.
 

@@ -1,7 +1,7 @@
 """Training of some trials together, in one thread.
 
-Parameters carry a leading axis of trials. A trial's numbers depend on its seed alone: each product is computed trial
-by trial, dropout is drawn from counters, and the optimiser works entry by entry.
+Parameters carry a leading axis of trials. A trial's numbers depend on its seed, not on its company: each product is
+computed trial by trial, dropout is drawn from counters, and the optimiser works entry by entry.
 """
 
 from __future__ import annotations

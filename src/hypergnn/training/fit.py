@@ -42,7 +42,8 @@ def fit(
 ) -> Outcome:
     """Train a network ``trials`` times, with the seeds 0, 1, 2, …, and judge each on the test vertices.
 
-    A trial's outcome depends on its seed only: not on the others, on ``batch``, on ``jobs`` or on interruptions.
+    On one kind of processor, a trial's outcome depends on its seed only: not on the others, on ``batch``, on ``jobs``
+    or on interruptions.
 
     Args:
         data: The dataset.

@@ -201,12 +201,17 @@ def read(folder: str | os.PathLike[str], *, curves: bool = True) -> Run:
     return Run(Path(folder), head, records, found)
 
 
+def is_left_over(name: str) -> bool:
+    """Whether a file of that name is all that a run which was stopped at its start may leave in its folder."""
+    return name == LOCK or name.startswith(f".{RUN}.")
+
+
 def _check_folder(folder: Path) -> None:
     """Raise if ``folder`` holds things, but no run; what a start that was killed has left is no matter."""
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"folder must be a folder, or a name that is free; {folder} is a file.")
     names = set(os.listdir(folder)) if folder.exists() else set()
-    others = sorted(name for name in names if name != LOCK and not name.startswith(f".{RUN}."))
+    others = sorted(name for name in names if not is_left_over(name))
     if others and RUN not in names:
         raise ValueError(
             f"folder must be empty, new, or hold a run; {folder} has no {RUN}, but {others[0]!r}. Take another folder."
