@@ -222,10 +222,13 @@ def test_a_run_that_cannot_be_understood_is_refused(tmp_path, content, message):
 
 
 def test_a_changed_environment_is_added_and_an_unchanged_one_is_not(tmp_path, monkeypatch):
-    versions = iter(["1", "1", "2", "1"])
+    versions = iter(["1", "1", "2", "3", "1"])
     monkeypatch.setattr(ledgers, "environment", lambda: {"torch": next(versions)})
-    for expected in (["1"], ["1"], ["1", "2"], ["1", "2", "1"]):
-        Ledger.open(tmp_path, CONFIGURATION).close()
+    steps = [(0, ["1"]), (1, ["1"]), (2, ["1", "2"]), (None, ["1", "2"]), (3, ["1", "2", "1"])]
+    for seed, expected in steps:  # None: only looked at
+        with Ledger.open(tmp_path, CONFIGURATION) as ledger:
+            if seed is not None:
+                ledger.append({"seed": seed})
         assert [entry["torch"] for entry in read(tmp_path).environments] == expected
 
 

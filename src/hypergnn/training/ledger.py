@@ -2,7 +2,7 @@
 
 | file | holds |
 |---|---|
-| ``run.json`` | format, configuration, and each environment that the run was continued in |
+| ``run.json`` | format, configuration, and each environment that it was started or added to in |
 | ``trials.jsonl`` | a record per finished trial, one JSON object with a ``seed`` per line |
 | ``curves.jsonl`` | the curves of trials that kept them, one JSON object per line |
 | ``run.lock`` | the process id of the last one that wrote |
@@ -44,7 +44,7 @@ class Run:
     Attributes:
         folder: The run folder.
         configuration: What the run was started with.
-        environments: Each environment that the run was continued in, the first one first.
+        environments: That in which the run was started, and each other one that trials were recorded in.
     """
 
     def __init__(
@@ -99,6 +99,7 @@ class Ledger(Run):
     _sizes: dict[str, int]  # of the files as far as they are whole
     _held: ExitStack  # the lock
     _is_open: bool = False
+    _here: dict[str, Any] | None  # this environment, until run.json names it
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str], configuration: Mapping[str, Any]) -> Self:
@@ -120,12 +121,14 @@ class Ledger(Run):
         sync_folder(folder.parent)
         with ExitStack() as stack:
             stack.enter_context(locked(folder / LOCK))
-            head = _start_or_continue(folder, plain)
+            here = environment()
+            head = _start_or_continue(folder, plain, here)
             records, curves, sizes = _load(folder)
             for name, size in sizes.items():
                 if surplus := cut(folder / name, size):
                     _log.warning("%s: cut off %d bytes of an unfinished trial", folder / name, surplus)
             ledger = cls(folder, head, records, curves)
+            ledger._here = here if head["environments"][-1] != here else None
             ledger._sizes, ledger._held, ledger._is_open = sizes, stack.pop_all(), True
         return ledger
 
@@ -151,10 +154,19 @@ class Ledger(Run):
                 "Ledger.missing tells which seeds have none."
             )
         kept = _as_curves(curves or {})
+        self._note_environment()
         if kept:
             self._sizes[CURVES] = append(self.folder / CURVES, line({"seed": seed, **kept}), at=self._sizes[CURVES])
         self._sizes[TRIALS] = append(self.folder / TRIALS, line(plain), at=self._sizes[TRIALS])
         self._records[seed], self._curves[seed] = plain, kept
+
+    def _note_environment(self) -> None:
+        """Add this environment to those of the run before its first record: to look at a run adds nothing to it."""
+        if self._here is not None:
+            self.environments = (*self.environments, self._here)
+            head = {"format": FORMAT, "configuration": self.configuration, "environments": self.environments}
+            _write_head(self.folder, head)
+            self._here = None
 
     def close(self) -> None:
         """Release the folder; what was read and written can still be looked at."""
@@ -218,11 +230,10 @@ def _check_folder(folder: Path) -> None:
         )
 
 
-def _start_or_continue(folder: Path, configuration: dict[str, Any]) -> dict[str, Any]:
-    """Return the content of ``run.json``, written if it is new or if the environment has changed, or raise."""
+def _start_or_continue(folder: Path, configuration: dict[str, Any], here: dict[str, Any]) -> dict[str, Any]:
+    """Return the content of ``run.json``, written if it is new, or raise."""
     for left_over in folder.glob(f".{RUN}.*"):
         left_over.unlink()
-    here = environment()
     if (folder / RUN).exists():
         head = _read_head(folder)
         if changes := differences(head["configuration"], configuration):
@@ -231,13 +242,14 @@ def _start_or_continue(folder: Path, configuration: dict[str, Any]) -> dict[str,
                 + "\n  ".join(changes)
                 + "\nTake another folder for the new configuration, or go on with the old one."
             )
-        if head["environments"][-1] == here:
-            return head
-        head["environments"].append(here)
-    else:
-        head = {"format": FORMAT, "configuration": configuration, "environments": [here]}
-    write_atomic(folder / RUN, json.dumps(head, indent=2, allow_nan=False).encode() + b"\n")
+        return head
+    head = {"format": FORMAT, "configuration": configuration, "environments": [here]}
+    _write_head(folder, head)
     return head
+
+
+def _write_head(folder: Path, head: Mapping[str, Any]) -> None:
+    write_atomic(folder / RUN, json.dumps(head, indent=2, allow_nan=False).encode() + b"\n")
 
 
 def _read_head(folder: Path) -> dict[str, Any]:
