@@ -510,7 +510,7 @@ def test_what_the_numbers_of_a_table_say_beyond_their_means():
     assert remarks_of(depth, Results(runs, {})) == []
     torn = Results(run_of(depth.cell("10/skip"), 11.0, 78.0, 79.0, 80.0), {})
     assert remarks_of(depth, torn) == [
-        "with skip, 10: the trials end between 11.0 and 80.0, with a median of 78.5; 0 of 4 lie within 5 points of "
+        "With skip, 10: the trials end between 11.0 and 80.0, with a median of 78.5; 0 of 4 lie within 5 points of "
         "their mean."
     ]
     trained = {"cora/ours": 83.1, "pubmed/ours": 78.2, "pubmed/gat": 78.3}

@@ -66,7 +66,8 @@ def _is_wide(cell: Cell, results: Results) -> bool:
 def _spread(cell: Cell, results: Results) -> str:
     values = results.accuracies(cell)
     near = sum(abs(value - mean(values)) <= WIDE for value in values)
+    name = f"{cell.row[0].upper()}{cell.row[1:]}, {cell.column}"
     return (
-        f"{cell.row}, {cell.column}: the trials end between {min(values):.1f} and {max(values):.1f}, with a median of "
+        f"{name}: the trials end between {min(values):.1f} and {max(values):.1f}, with a median of "
         f"{median(values):.1f}; {near} of {len(values)} lie within {WIDE:.0f} points of their mean."
     )
