@@ -191,6 +191,8 @@ def test_lines_come_with_each_run_and_now_and_then():
     assert teller.text(at(5, 1, 12)) == (
         "0:05 + 1:01 left, 1/3 runs, 12/30 trials | small, conv on digits: 1/10, test 80.00 %, 100 epochs"
     )
+    job = Job("cora/a", "cora", Config(), (paper.TABLES["hidden"].cell("gcn/8"),))
+    assert "| hidden, GCN* on cora (8): 1/10" in teller.text(at(5, 1, 12))
 
 
 @pytest.mark.slow

@@ -168,6 +168,7 @@ def test_the_committed_results_stand_on_a_phone_cell_by_cell_and_in_figures(tmp_
         f"{stem}.{ending}" for stem in stems for ending in ("png", "svg")
     }
     assert "GAT*+Hyper-Atten." in (tmp_path / "figures" / "baselines-cora.svg").read_text()
+    assert "All of them are passed, by " in (tmp_path / "page.html").read_text()
 
 
 def expected_words(cell, results):

@@ -49,10 +49,14 @@ class _TablesStatus:
 
     def text(self, progress: Progress) -> str:
         """All runs together, then the one in training: what does not fit a terminal is cut off at the end."""
+        from hypergnn.experiments.paper import NAMES
+
         current, cell = progress.current, progress.job.cells[0]
+        which = "" if cell.column == NAMES[cell.dataset] else f" ({cell.column})"
         left = "" if progress.seconds_left is None else f" + {clock(progress.seconds_left)} left"
         return (
             f"{clock(progress.elapsed)}{left}, {progress.runs_done}/{progress.runs_total} runs, "
-            f"{progress.trials_done}/{progress.trials_total} trials | {cell.table}, {cell.row} on {cell.dataset}: "
+            f"{progress.trials_done}/{progress.trials_total} trials | "
+            f"{cell.table}, {cell.row} on {cell.dataset}{which}: "
             f"{current.done}/{current.total}, test {accuracy(current.test_accuracy)}, {current.epochs} epochs"
         )

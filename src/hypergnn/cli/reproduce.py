@@ -102,7 +102,7 @@ def _chosen(arguments: argparse.Namespace) -> tuple[list[Table], list[str] | Non
     if arguments.dataset and not there.intersection(arguments.dataset):
         raise ValueError(
             f"--dataset must name one that {', '.join(names)} has cells of: {', '.join(sorted(there))}; "
-            f"got {', '.join(arguments.dataset)}."
+            f"got {', '.join(arguments.dataset)}. Name another TABLE, or --all."
         )
     return tables, arguments.dataset or (["cora"] if is_quick else None), trials
 

@@ -15,6 +15,8 @@ LEVEL = 0.05
 """Significance level of the tests: the paper's."""
 FEW = 30
 """Trials below which an interval says little."""
+MANY = 10
+"""Cells whose means cannot all lie on one side of the published ones by chance."""
 
 Outcome = Literal["holds", "not shown", "reversed", "untested"]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from statistics import median
 
 from hypergnn.experiments.cells import Table
-from hypergnn.experiments.claims import Claim, claims_of
+from hypergnn.experiments.claims import MANY, Claim, claims_of
 from hypergnn.experiments.paper import TABLES
 from hypergnn.experiments.remarks import remarks_of
 from hypergnn.experiments.results import Results
@@ -24,8 +24,6 @@ from hypergnn.experiments.text import (
 
 BEGIN, END = "<!-- results: written by `make docs` -->", "<!-- end of results -->"
 """What the README's table stands between."""
-_MANY = 10
-"""Cells that cannot all lie on one side by chance."""
 _NOTHING = "No results are kept yet: `make results` measures all of them, and can be stopped and started again."
 _INTRODUCTION = """# Results
 
@@ -141,7 +139,7 @@ def _gaps(results: Results) -> str:
         return ""
     ends = f"{min(gaps):+.2f} to {max(gaps):+.2f} points from the published ones"
     text = f" Our means lie {ends}, {median(gaps):+.2f} in the median."
-    if min(gaps) > 0 and len(gaps) >= _MANY:
+    if min(gaps) > 0 and len(gaps) >= MANY:
         text += (
             " All of them lie above, which is not chance: somewhere our protocol or our data differ from the paper's. "
             "[paper_map.md](paper_map.md) lists where the paper leaves a choice; which one it is, we do not know."

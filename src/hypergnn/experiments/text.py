@@ -129,7 +129,7 @@ def as_text(table: Table, results: Results, datasets: Sequence[str] | None = Non
     parts += remarks_of(table, results, datasets)
     chosen = [cell for cell in table.cells if datasets is None or cell.dataset in datasets]
     if any(0 < len(results.trials(cell)) < FEW for cell in chosen):
-        parts.append("Few trials make wide intervals and weak tests: here, “reproduced” says little.")
+        parts.append("Few trials make wide intervals and weak tests: no verdict here says much.")
     absent = sorted({cell.table for cell in _elsewhere(table, datasets) if not results.trials(cell)})
     if absent and any(results.trials(cell) for cell in chosen):
         parts.append(f"Claims that need cells of {', '.join(absent)} are left out: name that table as well.")
