@@ -49,7 +49,7 @@ types: $(READY)
 	$(BIN)/mypy
 
 clean: ## remove the virtual environment and all caches
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis src/hypergnn/kernels/__pycache__
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis src/hypergnn/kernels/cpu/__pycache__
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c "import sys; assert sys.version_info >= (3, 11), 'hypergnn needs Python 3.11 or newer'"

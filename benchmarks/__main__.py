@@ -15,7 +15,7 @@ from typing import Any
 from benchmarks.cases import CASES, measure
 from benchmarks.machine import describe
 from benchmarks.settings import Settings
-from hypergnn.files import write_atomic
+from hypergnn.persistence.files import write_atomic
 
 RESULTS = Path(__file__).parent / "results.json"
 

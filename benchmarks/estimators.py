@@ -25,7 +25,7 @@ from sklearn.semi_supervised import LabelPropagation, LabelSpreading
 
 import hypergnn as hg
 from benchmarks.machine import describe
-from hypergnn.files import write_atomic
+from hypergnn.persistence.files import write_atomic
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "estimators.json"

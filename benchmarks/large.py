@@ -16,8 +16,8 @@ from benchmarks.measuring import Contestant, Ready, Say, Work, interleave, prepa
 from benchmarks.peers import DHG, DHGPlus, Peer, PyG, TorchSparse
 from benchmarks.settings import Settings
 from hypergnn import Hypergraph
-from hypergnn.incidence import Segments
-from hypergnn.kernels.large_groups import large_groups
+from hypergnn.kernels.cpu.large_groups import large_groups
+from hypergnn.structures.incidence import Segments
 
 FEATURES = 64
 PEERS: dict[str, Peer] = {peer.name: peer for peer in (PyG(), TorchSparse("row"), DHGPlus(), DHG())}

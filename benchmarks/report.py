@@ -13,7 +13,7 @@ from string import Template
 from typing import Any
 
 from benchmarks.measuring import Spread, ratios
-from hypergnn.files import write_atomic
+from hypergnn.persistence.files import write_atomic
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results.json"

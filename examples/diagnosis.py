@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer
 
 import hypergnn as hg
-from hypergnn.saving import SavedModel
+from hypergnn.persistence.models import SavedModel
 
 
 def findings() -> hg.datasets.Dataset:

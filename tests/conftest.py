@@ -1,5 +1,5 @@
 import pytest
-import structures
+from support import structures
 
 from hypergnn import Graph, Hypergraph
 
@@ -26,5 +26,5 @@ def softmax_over(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(params=["numba", "torch"])
 def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr("hypergnn.kernels.choice.wanted", request.param)
+    monkeypatch.setattr("hypergnn.kernels.dispatch.wanted", request.param)
     return request.param

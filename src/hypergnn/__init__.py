@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hypergnn import construct, datasets, functional, io, models, training
     from hypergnn.drawing import draw
-    from hypergnn.estimator import HypergraphClassifier, HypergraphEmbedding
-    from hypergnn.explaining import explain
-    from hypergnn.exporting import export_onnx
-    from hypergnn.graph import Graph
-    from hypergnn.hypergraph import Hypergraph
+    from hypergnn.estimators import HypergraphClassifier, HypergraphEmbedding
+    from hypergnn.explanations import explain
     from hypergnn.layers import GraphAttention, GraphConv, HypergraphAttention, HypergraphConv
-    from hypergnn.saving import load, save
+    from hypergnn.persistence.models import load, save
+    from hypergnn.persistence.onnx import export_onnx
+    from hypergnn.structures.graph import Graph
+    from hypergnn.structures.hypergraph import Hypergraph
 
 __version__ = "0.1.0"
 
@@ -50,19 +50,19 @@ __all__ = [
 ]
 
 _HOME = {
-    "Graph": "graph",
+    "Graph": "structures.graph",
     "GraphAttention": "layers",
     "GraphConv": "layers",
-    "Hypergraph": "hypergraph",
+    "Hypergraph": "structures.hypergraph",
     "HypergraphAttention": "layers",
-    "HypergraphClassifier": "estimator",
+    "HypergraphClassifier": "estimators",
     "HypergraphConv": "layers",
-    "HypergraphEmbedding": "estimator",
+    "HypergraphEmbedding": "estimators",
     "draw": "drawing",
-    "explain": "explaining",
-    "export_onnx": "exporting",
-    "load": "saving",
-    "save": "saving",
+    "explain": "explanations",
+    "export_onnx": "persistence.onnx",
+    "load": "persistence.models",
+    "save": "persistence.models",
 }
 
 

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from hypergnn.checks import Names, check_size, find_named
-from hypergnn.display import quiet_axes, shortened
-from hypergnn.extras import import_extra
+from hypergnn._utils.checks import Names, check_size, find_named
+from hypergnn._utils.display import quiet_axes, shortened
+from hypergnn._utils.extras import import_extra
 from hypergnn.functional.convolution import check_hypergraph
-from hypergnn.hypergraph import Hypergraph
 from hypergnn.io import to_xgi
+from hypergnn.structures.hypergraph import Hypergraph
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -55,7 +55,7 @@ def _data_list(arguments: argparse.Namespace) -> int:
 
 
 def _data_fetch(arguments: argparse.Namespace) -> int:
-    from hypergnn.checks import check_choice
+    from hypergnn._utils.checks import check_choice
     from hypergnn.datasets.catalogue import BUNDLES, DESCRIPTIONS
     from hypergnn.datasets.sources import fetch
 

@@ -13,7 +13,7 @@ from hypergnn.cli.predict import data_of, model_file
 if TYPE_CHECKING:
     from hypergnn.cli.arguments import Commands
     from hypergnn.datasets import Dataset
-    from hypergnn.explaining import Explanation
+    from hypergnn.explanations import Explanation
 
 
 def register(commands: Commands) -> None:
@@ -35,18 +35,18 @@ def register(commands: Commands) -> None:
 
 
 def _explain(arguments: argparse.Namespace) -> int:
-    from hypergnn.checks import check_choice
+    from hypergnn._utils.checks import check_choice
 
     if arguments.plot is not None:
         check_choice("the ending of --plot", Path(arguments.plot).suffix, (".png", ".svg", ".pdf"))
-    from hypergnn.explaining import explain
-    from hypergnn.saving import load
+    from hypergnn.explanations import explain
+    from hypergnn.persistence.models import load
 
     model = load(model_file(Path(arguments.model)))
     data = data_of(arguments, model)
     found = explain(model, data, _vertex(arguments.vertex, data), target=arguments.target)
     if arguments.plot is not None:
-        from hypergnn.files import replacing
+        from hypergnn.persistence.files import replacing
 
         with replacing(arguments.plot) as file:
             found.plot().savefig(file, format=Path(arguments.plot).suffix[1:])

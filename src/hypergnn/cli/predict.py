@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from hypergnn.cli.arguments import Commands
     from hypergnn.datasets import Dataset
-    from hypergnn.saving import SavedModel
+    from hypergnn.persistence.models import SavedModel
 
 Columns = dict[str, "npt.NDArray[Any]"]
 
@@ -42,7 +42,7 @@ def register(commands: Commands) -> None:
 def _predict(arguments: argparse.Namespace) -> int:
     if arguments.out is not None:
         _check_out(Path(arguments.out))
-    from hypergnn.saving import load
+    from hypergnn.persistence.models import load
     from hypergnn.training import predict
 
     model = load(model_file(Path(arguments.model)))
@@ -57,7 +57,7 @@ def _predict(arguments: argparse.Namespace) -> int:
 
 
 def _check_out(path: Path) -> None:
-    from hypergnn.checks import check_choice
+    from hypergnn._utils.checks import check_choice
 
     check_choice("the ending of --out", path.suffix, (".csv", ".parquet"))
     if path.is_dir() or not path.resolve().parent.is_dir():
@@ -107,8 +107,8 @@ def _columns(
 
 def _write(columns: Columns, path: Path) -> None:
     """Write a file whole or not at all."""
-    from hypergnn.extras import import_extra
-    from hypergnn.files import replacing
+    from hypergnn._utils.extras import import_extra
+    from hypergnn.persistence.files import replacing
 
     with replacing(path) as file:
         if path.suffix == ".csv":

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from hypergnn.progress import accuracy, clock, showing
+from hypergnn._utils.progress import accuracy, clock, showing
 
 if TYPE_CHECKING:
     from hypergnn.experiments.runner import Progress

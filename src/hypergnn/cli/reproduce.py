@@ -84,7 +84,7 @@ def _write_page(arguments: argparse.Namespace) -> None:
 
 def _chosen(arguments: argparse.Namespace) -> tuple[list[Table], list[str] | None, int]:
     """The tables, the datasets and the number of trials that the command line asks for."""
-    from hypergnn.checks import check_choice
+    from hypergnn._utils.checks import check_choice
     from hypergnn.datasets import available
     from hypergnn.experiments.paper import TABLES
 

@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hypergnn._utils.progress import accuracy, shown
 from hypergnn.cli.arguments import add_data, check_device, load_data
 from hypergnn.cli.signals import stoppable
-from hypergnn.progress import accuracy, shown
 
 if TYPE_CHECKING:
     from hypergnn.cli.arguments import Commands

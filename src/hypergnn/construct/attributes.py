@@ -10,9 +10,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from hypergnn.checks import check_choice, check_size
-from hypergnn.hypergraph import Hypergraph
-from hypergnn.tabular import Encoded, Table, encode, read_table
+from hypergnn._utils.checks import check_choice, check_size
+from hypergnn._utils.tables import Encoded, Table, encode, read_table
+from hypergnn.structures.hypergraph import Hypergraph
 
 Hyperedge = tuple[str, npt.NDArray[np.int64]]
 """A name and the rows that it stands for."""

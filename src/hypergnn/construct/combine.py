@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from hypergnn.checks import Names, check_size, show_name
-from hypergnn.hypergraph import Hypergraph
+from hypergnn._utils.checks import Names, check_size, show_name
+from hypergnn.structures.hypergraph import Hypergraph
 
 
 def union(*hypergraphs: Hypergraph, prefixes: Sequence[str] | None = None) -> Hypergraph:

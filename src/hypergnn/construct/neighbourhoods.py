@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hypergnn.checks import check_size
-from hypergnn.graph import Graph
-from hypergnn.hypergraph import Hypergraph
+from hypergnn._utils.checks import check_size
+from hypergnn.structures.graph import Graph
+from hypergnn.structures.hypergraph import Hypergraph
 
 
 def from_neighbourhoods(

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from hypergnn.checks import check_size
+from hypergnn._utils.checks import check_size
+from hypergnn._utils.extras import import_extra
+from hypergnn._utils.tables import as_matrix, row_names
 from hypergnn.construct.combine import union
-from hypergnn.extras import import_extra
-from hypergnn.hypergraph import Hypergraph
-from hypergnn.tabular import as_matrix, row_names
+from hypergnn.structures.hypergraph import Hypergraph
 
 # Measured on two cores: up to 8 features a search tree beats comparing all pairs, beyond it falls behind fast; and
 # comparing 100,000 points of 64 features with each other takes as long as an approximate search, 40 s.

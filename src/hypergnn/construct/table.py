@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from hypergnn.checks import Names, are_integers, as_array, as_names, check_choice, show_name
-from hypergnn.hypergraph import Hypergraph
-from hypergnn.tabular import Encoded, encode, read_table
+from hypergnn._utils.checks import Names, are_integers, as_array, as_names, check_choice, show_name
+from hypergnn._utils.tables import Encoded, encode, read_table
+from hypergnn.structures.hypergraph import Hypergraph
 
 Ids = npt.NDArray[np.int64]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypergnn.hypergraph import Hypergraph
-from hypergnn.tabular import as_column, row_names
+from hypergnn._utils.tables import as_column, row_names
+from hypergnn.structures.hypergraph import Hypergraph
 
 
 def from_text(

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from hypergnn._utils.tables import Table, encode, read_table
 from hypergnn.io.tables import header, read_file
-from hypergnn.tabular import Table, encode, read_table
 
 Ids = npt.NDArray[np.int64]
 _OPTIONAL = ("weight", "split")

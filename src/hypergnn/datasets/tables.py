@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from hypergnn._utils.tables import as_numbers, encode
 from hypergnn.construct import from_table
 from hypergnn.datasets.columns import IdColumn, Opened, as_text, blaming, listed, open_table
 from hypergnn.datasets.dataset import Dataset
 from hypergnn.datasets.splits import stratified_split
-from hypergnn.graph import Graph
-from hypergnn.hypergraph import Hypergraph
-from hypergnn.tabular import as_numbers, encode
+from hypergnn.structures.graph import Graph
+from hypergnn.structures.hypergraph import Hypergraph
 
 Ids = npt.NDArray[np.int64]
 _MOSTLY_ZERO = 0.1

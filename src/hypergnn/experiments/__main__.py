@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hypergnn.experiments.markdown import results_page, with_table
 from hypergnn.experiments.results import kept
-from hypergnn.files import write_atomic
+from hypergnn.persistence.files import write_atomic
 
 
 def main(folder: str, page: str, readme: str) -> None:

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from hypergnn.datasets import Dataset
-from hypergnn.features import SparseFeatures
 from hypergnn.models import Network, paper_config
+from hypergnn.structures.sparse_features import SparseFeatures
 
 ROUNDS = 50
 """Forward passes of each network; they take turns, and the median counts."""

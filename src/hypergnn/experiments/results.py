@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from hypergnn.experiments.paper import Cell, Table
-from hypergnn.files import write_atomic
+from hypergnn.persistence.files import write_atomic
+from hypergnn.persistence.json_lines import line
 from hypergnn.training import ledger
-from hypergnn.training.json_lines import line
 
 KEPT = "results.jsonl"
 """The file of the compact form: one, so that it is written whole or not at all."""

@@ -10,14 +10,14 @@ from pathlib import Path
 from statistics import mean
 from typing import cast
 
-from hypergnn.checks import check_size
+from hypergnn._utils.checks import check_size
 from hypergnn.datasets import DataNotFoundError, Dataset, load
 from hypergnn.experiments import measures
 from hypergnn.experiments.cells import Cell, Table
 from hypergnn.experiments.results import Results, note, note_seconds, seconds_of
-from hypergnn.graph import Graph
 from hypergnn.models import KINDS, Config
-from hypergnn.shared_graph import SharedGraph
+from hypergnn.structures.graph import Graph
+from hypergnn.structures.shared_graph import SharedGraph
 from hypergnn.training import Outcome, fit
 from hypergnn.training import Progress as RunProgress
 from hypergnn.training.environment import environment

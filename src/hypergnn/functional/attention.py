@@ -7,7 +7,7 @@ from typing import cast
 import torch
 from torch import Tensor
 
-from hypergnn.checks import check_choice, check_features, check_like
+from hypergnn._utils.checks import check_choice, check_features, check_like
 from hypergnn.functional.convolution import (
     NORMALIZATIONS,
     SOFTMAX_OVER,
@@ -19,8 +19,8 @@ from hypergnn.functional.convolution import (
     inverse,
 )
 from hypergnn.functional.projection import Features, to_dense
-from hypergnn.hypergraph import Hypergraph
 from hypergnn.kernels import attend, head_scores, segment_sum
+from hypergnn.structures.hypergraph import Hypergraph
 
 
 def hyperedge_features(x: Features, H: Hypergraph) -> Tensor:

@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 
 from hypergnn import kernels
-from hypergnn.checks import check_choice, check_features, check_like, check_structure
+from hypergnn._utils.checks import check_choice, check_features, check_like, check_structure
 from hypergnn.functional.projection import Features, project, project_if_cheaper
-from hypergnn.hypergraph import Hypergraph
 from hypergnn.kernels import activated_transition, elu_dropout, fixed_transition, segment_sum, transition, value_sums
+from hypergnn.structures.hypergraph import Hypergraph
 
 Normalization = Literal["symmetric", "row", "none"]
 SoftmaxOver = Literal["hyperedges", "vertices"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from hypergnn.checks import check_choice, check_features, check_like, check_structure
+from hypergnn._utils.checks import check_choice, check_features, check_like, check_structure
 from hypergnn.functional.attention import check_heads, hypergraph_attention
 from hypergnn.functional.convolution import (
     NORMALIZATIONS,
@@ -15,10 +15,10 @@ from hypergnn.functional.convolution import (
     hypergraph_conv,
 )
 from hypergnn.functional.projection import Features, project, project_if_cheaper
-from hypergnn.graph import Graph
-from hypergnn.hypergraph import Hypergraph
 from hypergnn.kernels import attend, head_scores, segment_sum
-from hypergnn.shared_graph import SharedGraph
+from hypergnn.structures.graph import Graph
+from hypergnn.structures.hypergraph import Hypergraph
+from hypergnn.structures.shared_graph import SharedGraph
 
 
 def graph_conv(

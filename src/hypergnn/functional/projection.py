@@ -7,10 +7,10 @@ from typing import cast
 import torch
 from torch import Tensor
 
-from hypergnn.checks import check_like
-from hypergnn.features import SparseFeatures
-from hypergnn.kernels import matmul, operators
-from hypergnn.kernels.choice import is_compiled
+from hypergnn._utils.checks import check_like
+from hypergnn.kernels import matmul, ops
+from hypergnn.kernels.dispatch import is_compiled
+from hypergnn.structures.sparse_features import SparseFeatures
 
 Features = Tensor | SparseFeatures
 
@@ -67,7 +67,7 @@ def _csr_product(x: Tensor, projection: Tensor) -> Tensor:
     """``X P`` by the compiled loops, several times as fast as torch's."""
     by = (x.crow_indices(), x.col_indices(), None)
     columns, values = projection.unsqueeze(0).unsqueeze(2), x.values().view(1, -1, 1)
-    product: Tensor = operators.segment_sum(columns, values, *by, *by)
+    product: Tensor = ops.segment_sum(columns, values, *by, *by)
     return product.view(x.shape[0], projection.shape[1])
 
 

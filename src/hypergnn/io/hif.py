@@ -12,10 +12,10 @@ from collections import Counter
 from collections.abc import Callable, Collection
 from typing import Any, NamedTuple, NoReturn, TypeGuard
 
-from hypergnn.files import replacing
-from hypergnn.hypergraph import Hypergraph
 from hypergnn.io.losses import READING, check_ignore, refuse
 from hypergnn.io.parts import Attributes, Parts, from_parts, labels, misread_names, to_parts
+from hypergnn.persistence.files import replacing
+from hypergnn.structures.hypergraph import Hypergraph
 
 
 class _Rule(NamedTuple):

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from hypergnn.hypergraph import Hypergraph
+from hypergnn.structures.hypergraph import Hypergraph
 
 READING = ("direction", "asc", "vertex_weights", "incidence_weights", "attrs", "metadata")
 

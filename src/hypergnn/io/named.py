@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable
 from typing import TYPE_CHECKING, Any
 
-from hypergnn.extras import import_extra
-from hypergnn.hypergraph import Hypergraph
+from hypergnn._utils.extras import import_extra
 from hypergnn.io.losses import check_holds, refuse
 from hypergnn.io.parts import Parts, from_parts, misread_names, to_parts
+from hypergnn.structures.hypergraph import Hypergraph
 
 if TYPE_CHECKING:
     import hypernetx

@@ -12,10 +12,10 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from hypergnn.checks import check_choice
-from hypergnn.extras import import_extra
-from hypergnn.hypergraph import Hypergraph
+from hypergnn._utils.checks import check_choice
+from hypergnn._utils.extras import import_extra
 from hypergnn.io.losses import check_holds, refuse
+from hypergnn.structures.hypergraph import Hypergraph
 
 if TYPE_CHECKING:
     import dhg

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hypergnn.checks import Names, are_integers
-from hypergnn.hypergraph import Hypergraph
+from hypergnn._utils.checks import Names, are_integers
 from hypergnn.io.losses import READING, refuse
+from hypergnn.structures.hypergraph import Hypergraph
 
 Attributes = dict[str, Any]
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from hypergnn.checks import Names, are_integers, check_choice
-from hypergnn.extras import import_extra
-from hypergnn.files import replacing
-from hypergnn.hypergraph import Hypergraph
-from hypergnn.incidence import Ids
+from hypergnn._utils.checks import Names, are_integers, check_choice
+from hypergnn._utils.extras import import_extra
 from hypergnn.io.losses import check_holds, check_ignore, refuse
 from hypergnn.io.parts import labels, misread_names, number
+from hypergnn.persistence.files import replacing
+from hypergnn.structures.hypergraph import Hypergraph
+from hypergnn.structures.incidence import Ids
 
 if TYPE_CHECKING:
     import pyarrow

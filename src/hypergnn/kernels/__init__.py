@@ -5,7 +5,7 @@ features. Shapes: ``x`` is ``(..., members, features)``, or ``(..., members, hea
 ``(..., incidences, heads)``. Values follow the canonical order of the incidences whichever way they are grouped.
 
 Two backends compute the same: loops compiled by numba for CPUs, which fuse several steps, and plain torch for any
-device (:mod:`hypergnn.kernels.choice`). Gradients flow backwards, as often as wanted. Forward-mode derivatives
+device (:mod:`hypergnn.kernels.dispatch`). Gradients flow backwards, as often as wanted. Forward-mode derivatives
 (``torch.func.jvp``) are not defined for operators of this kind: torch gives zero for them.
 """
 
@@ -18,10 +18,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from hypergnn.incidence import Segments
-from hypergnn.kernels import composed, operators
-from hypergnn.kernels.choice import compiled, is_compiled
+from hypergnn.kernels import composed, ops
+from hypergnn.kernels.dispatch import compiled, is_compiled
 from hypergnn.kernels.operator import is_plain
+from hypergnn.structures.incidence import Segments
 
 __all__ = [
     "Dropout",
@@ -70,7 +70,7 @@ def segment_sum(x: Tensor, by: Segments, values: Tensor | None = None, dropout: 
     wide = x.unsqueeze(-2) if values is None else x  # (..., members, heads, features)
     batch = wide.shape[:-3] if values is None else _batch(wide.shape[:-3], values.shape[:-2])
     flat_values = None if values is None else _shared(values, batch)
-    total = operators.segment_sum(_flat(wide, batch, 3), flat_values, *by)
+    total = ops.segment_sum(_flat(wide, batch, 3), flat_values, *by)
     return total.reshape(*batch, by.n_groups, *x.shape[-1 if values is None else -2 :])
 
 
@@ -137,7 +137,7 @@ def activated_transition(
     _check_sizes(x, 2, by, None)
     x, bias = _of_trials(x, bias)
     factors = (None, left, middle, right)
-    activated: Tensor = compiled.numba_backend.transition(x, by[:3], by[3:], *factors, activates=True, bias=bias)
+    activated: Tensor = compiled.backend.transition(x, by[:3], by[3:], *factors, activates=True, bias=bias)
     return activated
 
 
@@ -192,13 +192,13 @@ def head_scores(x: Tensor, *vectors: Tensor) -> tuple[Tensor, ...]:
 
 def segment_softmax(logits: Tensor, by: Segments) -> Tensor:
     """Softmax of ``logits``, ``(..., incidences, heads)``, over the incidences of each group."""
-    softmax: Tensor = operators.segment_softmax(_flat(logits, logits.shape[:-2], 2), by.offsets, by.position)
+    softmax: Tensor = ops.segment_softmax(_flat(logits, logits.shape[:-2], 2), by.offsets, by.position)
     return softmax.reshape(logits.shape)
 
 
 def matmul(x: Tensor, projection: Tensor) -> Tensor:
     """``x`` ``(trials or none, N, F)`` times ``projection`` ``(trials, F, F')``, each trial computed by itself."""
-    product: Tensor = operators.matmul(x if x.dim() == 3 else x.unsqueeze(0), projection)
+    product: Tensor = ops.matmul(x if x.dim() == 3 else x.unsqueeze(0), projection)
     return product
 
 
@@ -216,7 +216,7 @@ def cross_entropy(scores: Tensor, classes: Tensor, rows: Tensor) -> Tensor:
 
 def seeded_dropout(x: Tensor, dropout: Dropout) -> Tensor:
     """Dropout of ``x``, ``(trials, rows, ...)``."""
-    dropped: Tensor = operators.seeded_dropout(x, dropout.rate, dropout.keys, dropout.places)
+    dropped: Tensor = ops.seeded_dropout(x, dropout.rate, dropout.keys, dropout.places)
     return dropped
 
 

@@ -8,15 +8,15 @@ import torch
 from torch import Tensor
 from torch.nn.functional import elu, leaky_relu
 
-from hypergnn.incidence import Segments
-from hypergnn.kernels import operators
+from hypergnn.kernels import ops
+from hypergnn.structures.incidence import Segments
 
 
 def dropped_sum(x: Tensor, values: Tensor, keys: Tensor, rate: float, *by: Any) -> Tensor:
-    """:data:`~hypergnn.kernels.operators.segment_sum` with dropout of the values, each trial its own."""
+    """:data:`~hypergnn.kernels.ops.segment_sum` with dropout of the values, each trial its own."""
     own = values.expand(keys.shape[0], -1).contiguous()
-    dropped = operators.seeded_dropout(own, rate, keys, None).unsqueeze(-1)
-    return operators.segment_sum(x.unsqueeze(2), dropped, *by).squeeze(2)  # type: ignore[no-any-return]
+    dropped = ops.seeded_dropout(own, rate, keys, None).unsqueeze(-1)
+    return ops.segment_sum(x.unsqueeze(2), dropped, *by).squeeze(2)  # type: ignore[no-any-return]
 
 
 def transition(
@@ -35,8 +35,8 @@ def transition(
     if x.dim() == 3:
         out, sums = transition(x.unsqueeze(2), left, middle, right, values, keep, *by)
         return out.squeeze(2), sums
-    sums = operators.segment_sum(_scaled(x, right), values, *by)  # Hᵀ x  (batch, M, heads, F)
-    back = operators.segment_sum(_scaled(sums, middle), values, *Segments(*by).reversed())
+    sums = ops.segment_sum(_scaled(x, right), values, *by)  # Hᵀ x  (batch, M, heads, F)
+    back = ops.segment_sum(_scaled(sums, middle), values, *Segments(*by).reversed())
     return _scaled(back, left), sums
 
 
@@ -47,7 +47,7 @@ def value_sums(values: Tensor, weight: Tensor | None, *by: Any) -> Tensor:
     if weight is None:
         weight = values.new_ones(1, there.back_offsets.shape[0] - 1)
     per_head = weight[..., None, None].expand(batch, weight.shape[1], heads, 1)
-    return operators.segment_sum(per_head, values, *by).squeeze(-1)  # type: ignore[no-any-return]
+    return ops.segment_sum(per_head, values, *by).squeeze(-1)  # type: ignore[no-any-return]
 
 
 def inverse(degree: Tensor, root: bool, least: float) -> Tensor:
@@ -67,7 +67,7 @@ def attend(ours: Tensor, theirs: Tensor, slope: float, *by: Any) -> Tensor:
     scores = ours.index_select(1, groups) + theirs.index_select(1, members)
     if position is not None:
         scores = torch.empty_like(scores).index_copy(1, position.long(), scores)
-    softmax: Tensor = operators.segment_softmax(leaky_relu(scores, slope), offsets, position)
+    softmax: Tensor = ops.segment_softmax(leaky_relu(scores, slope), offsets, position)
     return softmax
 
 
@@ -87,7 +87,7 @@ def elu_dropout(
         x = x.index_select(-2, rows)
     if bias is not None:
         x = x + (bias.reshape(bias.shape[0], *[1] * (x.dim() - 2), bias.shape[1]) if x.dim() > 2 else bias)
-    return elu(x) if keys is None else operators.seeded_dropout(elu(x), rate, keys, places)
+    return elu(x) if keys is None else ops.seeded_dropout(elu(x), rate, keys, places)
 
 
 def cross_entropy(scores: Tensor, classes: Tensor, rows: Tensor) -> Tensor:

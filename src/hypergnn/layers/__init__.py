@@ -7,7 +7,7 @@ asked to. Dropout of the input is the model's. Parameters may carry a leading ax
 
 from hypergnn.layers.attention import GraphAttention, HypergraphAttention, MeanAttention
 from hypergnn.layers.base import Layer
-from hypergnn.layers.conv import Dense, GraphConv, HypergraphConv, MeanConv
+from hypergnn.layers.convolution import Dense, GraphConv, HypergraphConv, MeanConv
 
 __all__ = [
     "Dense",

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from hypergnn import functional
-from hypergnn.checks import check_choice, check_features, check_number, check_size
+from hypergnn._utils.checks import check_choice, check_features, check_number, check_size
 from hypergnn.functional.convolution import (
     NORMALIZATIONS,
     SOFTMAX_OVER,
@@ -16,10 +16,10 @@ from hypergnn.functional.convolution import (
 )
 from hypergnn.functional.pairwise import check_graph
 from hypergnn.functional.projection import Features, project
-from hypergnn.graph import Graph
-from hypergnn.hypergraph import Hypergraph
+from hypergnn.kernels.dropout import dropout
 from hypergnn.layers.base import Aggregate, Finish, Layer, glorot
-from hypergnn.randomness import dropout
+from hypergnn.structures.graph import Graph
+from hypergnn.structures.hypergraph import Hypergraph
 
 
 class AttentionLayer(Layer):

@@ -7,7 +7,7 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor, nn
 
-from hypergnn.checks import check_choice, check_features, check_size
+from hypergnn._utils.checks import check_choice, check_features, check_size
 from hypergnn.functional.projection import Features, project, to_dense
 from hypergnn.kernels import elu_dropout
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from hypergnn.extras import import_extra
+from hypergnn._utils.extras import import_extra
 
 Rows = Sequence[Mapping[str, Any]]
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hypergnn.extras import import_extra
-from hypergnn.files import write_atomic
+from hypergnn._utils.extras import import_extra
+from hypergnn.persistence.files import write_atomic
 from hypergnn.report.charts import embedding, theme
 from hypergnn.report.insight import Insight
 from hypergnn.report.page import Chart

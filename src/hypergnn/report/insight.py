@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 
 from hypergnn.datasets import Dataset
-from hypergnn.explaining.asking import run_network
-from hypergnn.explaining.parts import attention_of
+from hypergnn.explanations.parts import attention_of
+from hypergnn.explanations.question import run_network
 from hypergnn.models import KINDS
-from hypergnn.saving import SavedModel
+from hypergnn.persistence.models import SavedModel
 from hypergnn.training.engine import Task
 
 Floats = npt.NDArray[np.float32]

@@ -15,11 +15,11 @@ import numpy.typing as npt
 from hypergnn.datasets import Dataset, available, load
 from hypergnn.experiments.runner import with_graph
 from hypergnn.models import KINDS
+from hypergnn.persistence.models import load as load_model
 from hypergnn.report.embedding import embed
 from hypergnn.report.explorer import network, structure
 from hypergnn.report.insight import Insight, look
 from hypergnn.report.page import as_json
-from hypergnn.saving import load as load_model
 from hypergnn.training.description import describe
 from hypergnn.training.ledger import read
 from hypergnn.training.session import MODEL_FILE

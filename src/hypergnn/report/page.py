@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import Any
 
 from hypergnn import __version__
-from hypergnn.extras import import_extra
+from hypergnn._utils.extras import import_extra
 from hypergnn.report.charts import COLOURS, PALETTE, embedding, theme
 
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from hypergnn.files import write_atomic
+from hypergnn.persistence.files import write_atomic
 from hypergnn.report import figures as drawing
 from hypergnn.report.networks import Trained, show
 from hypergnn.report.page import Page, render

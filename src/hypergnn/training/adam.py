@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from hypergnn.kernels.choice import AdamStep, backend_for
+from hypergnn.kernels.dispatch import AdamStep, backend_for
 
 
 class Adam:

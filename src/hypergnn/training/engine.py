@@ -17,14 +17,14 @@ from torch import Tensor
 from torch.nn import Parameter
 
 from hypergnn.datasets import Dataset
-from hypergnn.features import SparseFeatures
-from hypergnn.field import Field, Structures, fields_of
 from hypergnn.functional.projection import Features
 from hypergnn.kernels import cross_entropy
+from hypergnn.kernels.dropout import seeded
 from hypergnn.models import KINDS, Config, Network
-from hypergnn.randomness import seeded
+from hypergnn.structures.block import Field, Structures, fields_of
+from hypergnn.structures.sparse_features import SparseFeatures
 from hypergnn.training.adam import Adam
-from hypergnn.training.memory import kept_memory
+from hypergnn.training.allocator import kept_memory
 
 Parameters = dict[str, Parameter]
 

@@ -23,10 +23,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from hypergnn.checks import check_size
-from hypergnn.files import append, cut, locked, sync_folder, write_atomic
+from hypergnn._utils.checks import check_size
+from hypergnn.persistence.files import append, cut, locked, sync_folder, write_atomic
+from hypergnn.persistence.json_lines import as_plain, differences, line, whole_lines
 from hypergnn.training.environment import environment
-from hypergnn.training.json_lines import as_plain, differences, line, whole_lines
 
 FORMAT = 1
 """The format of run folders that this version reads and writes."""

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 from hypergnn.datasets import Dataset
-from hypergnn.graph import Graph
-from hypergnn.hypergraph import Hypergraph
-from hypergnn.incidence import Ids
-from hypergnn.shared_graph import SharedGraph
+from hypergnn.structures.graph import Graph
+from hypergnn.structures.hypergraph import Hypergraph
+from hypergnn.structures.incidence import Ids
+from hypergnn.structures.shared_graph import SharedGraph
 
 
 def near_together(data: Dataset) -> Dataset:

@@ -8,10 +8,10 @@ from math import isfinite
 from statistics import mean, stdev
 from typing import Any
 
+from hypergnn._utils.display import html_table
 from hypergnn.datasets import Dataset
-from hypergnn.display import html_table
 from hypergnn.models import Config, Network
-from hypergnn.saving import save
+from hypergnn.persistence.models import save
 from hypergnn.training.engine import Trial
 from hypergnn.training.ledger import Ledger
 

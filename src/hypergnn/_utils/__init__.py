@@ -1,0 +1,1 @@
+"""Small things that every room may use; nothing here knows of hypergraphs."""

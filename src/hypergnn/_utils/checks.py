@@ -1,0 +1,236 @@
+"""Checks of what a caller gives: each raises before any work and says what must be, what was given, how to mend it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from scipy import sparse
+from torch import Tensor
+
+from hypergnn.structures.incidence import Ids
+from hypergnn.structures.sparse_features import SparseFeatures
+
+Names = npt.NDArray[Any]
+"""One name per vertex or hyperedge: strings, or whatever the caller's ids are."""
+
+
+def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
+    """Raise unless ``value`` is one of ``choices``."""
+    if value not in choices:
+        allowed = ", ".join(repr(choice) for choice in choices)
+        raise ValueError(f"{name} must be one of {allowed}; got {value!r}.")
+
+
+def check_size(name: str, value: object, *, minimum: int = 0) -> int:
+    """Return ``value`` as an ``int`` of at least ``minimum``, or raise."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{name} must be a whole number; got {value!r} of type {type(value).__name__}.")
+    if value < minimum:
+        raise ValueError(f"{name} must be at least {minimum}; got {value}.")
+    return int(value)
+
+
+def check_number(name: str, value: object, *, below: float = np.inf) -> float:
+    """Return ``value`` as a finite ``float`` from 0 up to, but not including, ``below``; or raise."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
+        raise TypeError(f"{name} must be a number; got {value!r} of type {type(value).__name__}.")
+    if not 0 <= value < below:
+        raise ValueError(f"{name} must be a number from 0 up to, but not including, {below}; got {value}.")
+    return float(value)
+
+
+def check_structure(name: str, value: object, kind: type, makers: str) -> None:
+    """Raise unless ``value`` is a structure of the right kind."""
+    if not isinstance(value, kind):
+        raise TypeError(
+            f"{name} must be a {kind.__name__}; got {type(value).__name__}. "
+            f"Make one, e.g. with {kind.__name__}.{makers}."
+        )
+
+
+def as_ids(name: str, values: Any, size: int, size_name: str, *, minimum: int = 0) -> npt.NDArray[np.int64]:
+    """Return ``values`` as a 1-D array of ids from ``minimum`` (-1: none) to below ``size``, or raise."""
+    return check_ids(name, values, size, size_name, minimum=minimum).astype(np.int64, copy=False)
+
+
+def check_ids(name: str, values: Any, size: int, size_name: str, *, minimum: int = 0) -> npt.NDArray[np.integer[Any]]:
+    """Do as :func:`as_ids` does, but return integers as wide as they came: a copy of many of them takes memory."""
+    array = values.detach().cpu().numpy() if isinstance(values, Tensor) else _as_numbers(name, values)
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be one-dimensional, one id per entry; got shape {array.shape}.")
+    if array.size == 0:
+        return np.empty(0, dtype=np.int64)
+    if not np.issubdtype(array.dtype, np.integer):
+        how = "Number names from 0 first" if array.dtype.kind in "USO" else "Convert them to int64"
+        raise TypeError(f"{name} must hold integer ids; got {array.dtype}. {how}.")
+    low, high = int(array.min()), int(array.max())
+    if low < minimum or high >= size:
+        culprit = low if low < minimum else high
+        none = "" if minimum == 0 else ", or -1 for none"
+        raise ValueError(
+            f"{name} must hold ids from 0 to {size - 1} ({size_name}={size}){none}; got {culprit}. "
+            f"Number the ids from 0 or give a larger {size_name}."
+        )
+    return array
+
+
+def as_centroids(values: Any, n_vertices: int, n_hyperedges: int) -> Tensor | None:
+    """Return the centroid of each hyperedge as a new tensor, -1 where there is none; ``None`` if none has one."""
+    if values is None:
+        return None
+    ids = as_ids("centroid", values, n_vertices, "n_vertices", minimum=-1)
+    if ids.shape != (n_hyperedges,):
+        raise ValueError(f"centroid must have shape ({n_hyperedges},), one vertex per hyperedge; got {ids.shape}.")
+    return None if (ids < 0).all() else torch.from_numpy(ids.copy())
+
+
+def as_members(members: Any) -> list[Any]:
+    """Return the vertices of one hyperedge as a list, or raise if they are no ids."""
+    if isinstance(members, (np.ndarray, Tensor)) and members.ndim == 1:
+        return list(members.tolist())
+    if not isinstance(members, Iterable) or isinstance(members, (str, bytes, np.ndarray, Tensor)):
+        raise TypeError(f"hyperedges must hold a list of vertices for each hyperedge; got {members!r} for one of them.")
+    listed = list(members)
+    if any(isinstance(member, bool) for member in listed):
+        raise TypeError(f"hyperedges must hold integer ids; got {listed!r} for one of them.")
+    return listed
+
+
+def as_pairs(name: str, matrix: Any, sides: str, advice: str) -> tuple[Ids, Ids, tuple[int, int]]:
+    """Return rows and columns of the ones in a sparse matrix of zeros and ones, and its shape, or raise."""
+    if not sparse.issparse(matrix):
+        raise TypeError(
+            f"{name} must be a SciPy sparse matrix; got {type(matrix).__name__}. "
+            f"Convert it, e.g. scipy.sparse.csr_array({name})."
+        )
+    pairs = sparse.coo_array(matrix)
+    if pairs.ndim != 2:
+        raise ValueError(f"{name} must have shape ({sides}); got {pairs.shape}.")
+    strange = pairs.data[(pairs.data != 0) & (pairs.data != 1)]
+    if strange.size:
+        raise ValueError(f"{name} must hold only zeros and ones; got {strange[0]}. {advice}")
+    present = pairs.data != 0
+    return pairs.row[present], pairs.col[present], pairs.shape
+
+
+def _as_numbers(name: str, values: Any) -> npt.NDArray[Any]:
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        raise ValueError(f"{name} must be one-dimensional; got lists of different lengths.") from error
+
+
+def as_weight(values: Any, n_hyperedges: int) -> npt.NDArray[np.float64]:
+    """Return hyperedge weights as a new float64 array, ones where ``values`` is ``None``, or raise."""
+    if values is None:
+        return np.ones(n_hyperedges)
+    if isinstance(values, Tensor) and values.requires_grad:
+        raise ValueError(
+            "weight must not require a gradient: a structure is fixed. Give learned weights to the functions as "
+            "weight=, or use HypergraphConv(learn_weight=True)."
+        )
+    array = values.cpu().double().numpy() if isinstance(values, Tensor) else _as_numbers("weight", values)
+    if not (np.issubdtype(array.dtype, np.floating) or np.issubdtype(array.dtype, np.integer)) and array.size:
+        raise TypeError(f"weight must hold real numbers; got {array.dtype}.")
+    if array.shape != (n_hyperedges,):
+        raise ValueError(f"weight must have shape ({n_hyperedges},), one entry per hyperedge; got {array.shape}.")
+    weight = np.array(array, dtype=np.float64)
+    # The bounds keep quotients of degrees, and the gradients of these, finite in float32 as well.
+    legal = (weight >= 1e-15) & (weight <= 1e15)
+    if not legal.all():
+        hyperedge = int(np.flatnonzero(~legal)[0])
+        raise ValueError(
+            f"weight must be positive and finite (1e-15 to 1e15); got {weight[hyperedge]} for hyperedge {hyperedge}. "
+            "Leave a hyperedge out instead of giving it no weight; a common factor of all weights changes no "
+            "normalised transition."
+        )
+    return weight
+
+
+def as_names(name: str, values: Any, size: int) -> Names | None:
+    """Return ``values`` as a new array of ``size`` different names, or raise; ``None`` if they only count from 0."""
+    if values is None:
+        return None
+    names = as_array(values).copy()
+    if names.shape != (size,):
+        raise ValueError(f"{name} must have shape ({size},), one name each; got {names.shape}.")
+    n_different = len(set(names.tolist()))
+    if n_different < size:
+        raise ValueError(f"{name} must all be different; {size - n_different} are repetitions.")
+    return None if are_integers(names) and np.array_equal(names, np.arange(size)) else names
+
+
+def are_integers(names: Iterable[object]) -> bool:
+    """Whether all ``names`` are whole numbers."""
+    if isinstance(names, np.ndarray) and names.dtype.kind != "O":
+        return names.dtype.kind in "iu"
+    return all(isinstance(name, (int, np.integer)) and not isinstance(name, bool) for name in names)
+
+
+def show_name(names: Names, place: Any) -> str:
+    """One of the names as an error quotes it."""
+    is_date = names.dtype.kind in "mM"  # which tolist() turns into bare numbers
+    return str(names[place]) if is_date else repr(names[place : place + 1].tolist()[0])
+
+
+def as_array(values: Any) -> npt.NDArray[Any]:
+    """Return ``values`` as an array; strings stay objects, neither padded to the longest nor mixed up with numbers."""
+    if isinstance(values, Tensor):
+        return values.detach().cpu().numpy()
+    if isinstance(values, np.ndarray):
+        return values.astype(object) if values.dtype.kind in "US" else values
+    objects = np.array(values, dtype=object)
+    holds_strings = any(issubclass(kind, (str, bytes)) for kind in set(map(type, objects.flat)))
+    return objects if holds_strings else np.asarray(values)
+
+
+def check_features(
+    x: object, n_rows: int, device: torch.device, *, name: str = "x", rows: str = "vertex", width: int | None = None
+) -> None:
+    """Raise unless ``x`` is a floating-point tensor with ``n_rows`` rows, on ``device``."""
+    if not isinstance(x, (Tensor, SparseFeatures)):
+        raise TypeError(
+            f"{name} must be a torch tensor; got {type(x).__name__}. Convert it, e.g. "
+            f"torch.as_tensor({name}, dtype=torch.float32)."
+        )
+    if not x.dtype.is_floating_point:
+        raise TypeError(f"{name} must be of a floating-point dtype; got {x.dtype}. Convert it, e.g. {name}.float().")
+    if x.dtype == torch.float16:
+        raise TypeError(f"{name} must not be float16, which is too narrow for degrees: use bfloat16 or float32.")
+    if isinstance(x, Tensor) and x.layout not in (torch.strided, torch.sparse_csr):
+        raise TypeError(f"{name} must be dense or sparse CSR; got {x.layout}. Convert it, e.g. x.to_sparse_csr().")
+    if len(x.shape) < 2 or x.shape[-2] != n_rows:
+        raise ValueError(f"{name} must have shape (..., {n_rows}, features), one row per {rows}; got {tuple(x.shape)}.")
+    if isinstance(x, Tensor) and x.layout == torch.sparse_csr and x.dim() > 2:
+        raise ValueError(f"{name} must have two dimensions if it is sparse; got {tuple(x.shape)}.")
+    if width is not None and x.shape[-1] != width:
+        raise ValueError(f"{name} must have {width} features per {rows}; got {x.shape[-1]}.")
+    if x.device != device:
+        raise ValueError(f"{name} is on {x.device} but the structure is on {device}: move one of them with .to().")
+
+
+def check_like(name: str, tensor: object, x: Tensor | SparseFeatures, shape: tuple[int, ...], meaning: str) -> None:
+    """Raise unless ``tensor`` ends in ``shape`` and has the dtype and device of ``x``."""
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"{name} must be a torch tensor; got {type(tensor).__name__}.")
+    if tuple(tensor.shape[-len(shape) :]) != shape:
+        raise ValueError(f"{name} must have shape {shape}, {meaning}; got {tuple(tensor.shape)}.")
+    if tensor.dtype != x.dtype:
+        raise TypeError(f"{name} must have the dtype of x, {x.dtype}; got {tensor.dtype}. Convert one with .to().")
+    if tensor.device != x.device:
+        raise ValueError(f"{name} must be on the device of x, {x.device}; got {tensor.device}. Move one with .to().")
+
+
+def find_named(what: str, wanted: Any, names: Names | None, size: int) -> int:
+    """The number of a vertex or hyperedge: of the one so called, or else the number itself, or raise."""
+    listed = [] if names is None else names.tolist()
+    if wanted in listed:
+        return listed.index(wanted)
+    if isinstance(wanted, (int, np.integer)) and not isinstance(wanted, bool) and 0 <= wanted < size:
+        return int(wanted)
+    called = f", or one of the names, such as {listed[0]!r}" if listed else ""
+    raise ValueError(f"{what} must be a number from 0 to {size - 1}{called}; got {wanted!r}.")

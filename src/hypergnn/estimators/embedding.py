@@ -1,0 +1,152 @@
+"""A transformer that gives rows the features of their surroundings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy.typing as npt
+import torch
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor
+
+from hypergnn._utils.checks import check_size
+from hypergnn.estimators.base import HypergraphEstimator, as_features, one_thread
+from hypergnn.estimators.labels import encode_labels
+from hypergnn.functional import hypergraph_conv, hypergraph_read
+from hypergnn.functional.projection import to_dense
+from hypergnn.structures.hypergraph import Hypergraph
+
+
+class HypergraphEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HypergraphEstimator):  # type: ignore[misc]
+    """Vertex embeddings: features propagated over a hypergraph, untrained, or the hidden layer of a trained network.
+
+    Untrained (the default), each of ``steps`` steps replaces the features of a row by the mean over its hyperedges of
+    their members' mean, ``D^-1 H W B^-1 Hᵀ X``; labels play no part. With ``trained=True``, :meth:`fit` trains the
+    network of :class:`HypergraphClassifier` on the labels and the embedding is what its last layer gets. Hyperedges
+    and new rows are treated as there.
+
+    Args:
+        trained: Whether to train on labels, which :meth:`fit` then needs.
+        steps: How often features are propagated; untrained only.
+        model: As in :class:`HypergraphClassifier`, as all that follow; trained only.
+        construct: As there.
+        n_neighbors: As there.
+        construct_options: As there.
+        scale: As there.
+        hidden: As there; the embedding has ``hidden * heads`` features.
+        heads: As there.
+        depth: As there, at least 2.
+        dropout: As there.
+        learning_rate: As there.
+        weight_decay: As there.
+        max_epochs: As there.
+        random_state: As there.
+
+    Attributes:
+        embedding_: Embedding of the rows of the training.
+        hypergraph_: The hypergraph.
+        network_: The trained network; trained only, as the three that follow.
+        loss_curve_: Training loss of each epoch.
+        validation_curve_: Empty: nothing is held out.
+        n_epochs_: Epochs taken.
+        n_features_in_: As in :class:`HypergraphClassifier`.
+        feature_names_in_: As there.
+
+    Example:
+        >>> import hypergnn as hg
+        >>> from sklearn.datasets import load_wine
+        >>> X, y = load_wine(return_X_y=True)
+        >>> hg.HypergraphEmbedding().fit_transform(X).shape
+        (178, 13)
+        >>> hg.HypergraphEmbedding(trained=True, hidden=4, random_state=0).fit(X, y).transform(X[:5]).shape
+        (5, 32)
+    """
+
+    def __init__(
+        self,
+        *,
+        trained: bool = False,
+        steps: int = 2,
+        model: str = "hyper-conv",
+        construct: str | Callable[..., Hypergraph] = "knn",
+        n_neighbors: int = 10,
+        construct_options: Mapping[str, Any] | None = None,
+        scale: bool = True,
+        hidden: int = 8,
+        heads: int = 8,
+        depth: int = 2,
+        dropout: float = 0.5,
+        learning_rate: float = 0.01,
+        weight_decay: float = 0.01,
+        max_epochs: int = 100,
+        random_state: Any = None,
+    ) -> None:
+        """Keep the settings; they are checked by :meth:`fit`."""
+        self.trained = trained
+        self.steps = steps
+        self.model = model
+        self.construct = construct
+        self.n_neighbors = n_neighbors
+        self.construct_options = construct_options
+        self.scale = scale
+        self.hidden = hidden
+        self.heads = heads
+        self.depth = depth
+        self.dropout = dropout
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.max_epochs = max_epochs
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        """Labels are needed to train only."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = self.trained
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+    def fit(self, X: Any, y: Any = None, *, hypergraph: Hypergraph | None = None) -> HypergraphEmbedding:
+        """Make the hypergraph, train if asked to, and embed the rows.
+
+        Args:
+            X: As in :meth:`HypergraphClassifier.fit`.
+            y: Labels, if ``trained``; else ignored.
+            hypergraph: As in :meth:`HypergraphClassifier.fit`.
+        """
+        self._build(X, hypergraph)
+        if self.trained:
+            check_size("depth", self.depth, minimum=2)
+            if y is None:
+                raise ValueError("HypergraphEmbedding(trained=True) requires y to be passed, but the target y is None")
+            classes, codes = encode_labels(y, self.hypergraph_.n_vertices)
+            self._train(codes, len(classes), 0.0, self.max_epochs)
+        else:
+            check_size("steps", self.steps, minimum=1)
+        with one_thread(), torch.no_grad():
+            self.embedding_ = self._of_training(self._embed().numpy())
+        self._n_features_out = self.embedding_.shape[1]
+        return self
+
+    def transform(self, X: Any) -> npt.NDArray[Any]:
+        """The embedding of each row; new rows join the hypergraph of the training."""
+        check_is_fitted(self)
+        return self._of_rows(X, self.embedding_, self._embed_new)
+
+    def _embed(self) -> Tensor:
+        x = as_features(self._features)
+        if self.trained:
+            return to_dense(self.network_.hidden(x, hypergraph=self.hypergraph_))
+        for _ in range(self.steps):
+            x = hypergraph_conv(x, self.hypergraph_, normalization="row")
+        return to_dense(x)
+
+    def _embed_new(self, x_new: Any, readers: Hypergraph) -> Tensor:
+        x = as_features(self._features)
+        if self.trained:
+            return to_dense(self.network_.read(x, self.hypergraph_, x_new, readers, hidden=True))
+        for _ in range(self.steps):
+            x_new = hypergraph_read(x, self.hypergraph_, readers, normalization="row")
+            x = hypergraph_conv(x, self.hypergraph_, normalization="row")
+        return to_dense(x_new)

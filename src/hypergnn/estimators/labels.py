@@ -1,0 +1,112 @@
+"""Labels of which some are missing: as scikit-learn's semi-supervised estimators take them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import assert_all_finite
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from hypergnn._utils.tables import as_column, encode
+
+Ids = npt.NDArray[np.int64]
+
+
+def encode_labels(y: Any, n_rows: int) -> tuple[npt.NDArray[Any], Ids]:
+    """The classes, sorted, and the class of each row, -1 where it has no label.
+
+    Numbers mark a missing label by -1 or NaN, strings by ``None``, NaN or the number -1. Where -1 and 1 are the only
+    numbers, both are classes: that is how two classes are often written, and of one class nothing could be learned.
+
+    Raises:
+        TypeError: If labels are of several kinds.
+        ValueError: If labels are not classes, no row has one, there is not one entry per row, or the text of one is
+            what NumPy makes of a missing label among strings.
+
+    Example:
+        >>> encode_labels(["b", None, "a"], 3)
+        (array(['a', 'b'], dtype=object), array([ 1, -1,  0]))
+    """
+    column = _column(y)
+    if len(column) != n_rows:
+        raise ValueError(f"y must have one entry per row of X, {n_rows}; got {len(column)}. Mark missing labels by -1.")
+    codes, values, is_numeric = encode(column)
+    if values.size:
+        codes = np.where((codes >= 0) & _marks_missing(values, is_numeric)[codes], -1, codes)
+    present = np.unique(codes[codes >= 0])
+    if not present.size:
+        raise ValueError("y must label at least one row; every entry is -1, None or NaN.")
+    labels = _of_one_type(values[present], is_numeric)
+    if labels.dtype.kind == "f":
+        assert_all_finite(labels, input_name="y")
+    try:
+        np.unique(labels)
+    except TypeError as error:
+        raise TypeError(f"y must hold labels of one kind, all strings or all numbers: {error}.") from error
+    check_classification_targets(labels)
+    if labels.dtype.kind == "f" and (codes < 0).any():  # whole numbers, which a NaN among them has made floats
+        labels = labels.astype(np.int64)
+    classes, place = np.unique(labels, return_inverse=True)
+    number = np.full(values.size + 1, -1)
+    number[present] = place
+    return classes, number[codes]
+
+
+def check_all_labelled(y: Any, classes: npt.NDArray[Any]) -> None:
+    """Raise unless each entry is a label, as a comparison with what was predicted needs it.
+
+    Example:
+        >>> check_all_labelled([1, -1], np.array([-1, 1]))  # here -1 is a class
+        >>> check_all_labelled([2, -1], np.array([1, 2]))
+        Traceback (most recent call last):
+        ValueError: y must have a label in each row; 1 of 2 have none. Leave them out, e.g. score(X[known], y[known]).
+    """
+    codes, values, _ = encode(_column(y))
+    is_label = np.append(~_marks_missing(values, is_numeric=False) | (-1 in classes.tolist()), False)[codes]
+    if not is_label.all():
+        without = f"{np.count_nonzero(~is_label)} of {is_label.size} have none"
+        raise ValueError(f"y must have a label in each row; {without}. Leave them out, e.g. score(X[known], y[known]).")
+
+
+def _column(y: Any) -> Any:
+    """``y`` as one column, in the library that it came from."""
+    has_columns = hasattr(y, "dtype") or not hasattr(y, "__array__")
+    y = y if has_columns else np.asarray(y)
+    return as_column(y if np.ndim(y) < 2 else column_or_1d(y, warn=True), name="y")
+
+
+def _marks_missing(values: npt.NDArray[Any], is_numeric: bool) -> npt.NDArray[np.bool_]:
+    """Which of the distinct entries of ``y`` say that there is no label."""
+    listed = values.tolist()
+    if is_numeric and set(listed) == {-1, 1}:
+        return np.zeros(values.size, dtype=bool)
+    return np.array([not isinstance(one, (str, bytes)) and one == -1 for one in listed], dtype=bool)
+
+
+def _of_one_type(labels: npt.NDArray[Any], is_numeric: bool) -> npt.NDArray[Any]:
+    """The labels, as numbers or truth values if they are; or raise if text stands for a missing one."""
+    for text in ("-1", "nan", ""):
+        if any(isinstance(label, str) and label == text for label in labels):
+            raise ValueError(f"y holds the text {text!r} as a label; mark missing labels among strings by None.")
+    if labels.dtype.kind == "O" and (is_numeric or all(isinstance(label, bool) for label in labels)):
+        return np.array(labels.tolist())
+    return labels
+
+
+def hold_out(y: Ids, labelled: Ids, fraction: float, rng: np.random.RandomState) -> tuple[Ids, Ids]:
+    """Labelled rows to train and to validate on: of each class a fraction, rounded down, is for the latter.
+
+    Example:
+        >>> train, val = hold_out(np.array([0, 0, 0, 0, 1]), np.arange(5), 0.5, np.random.RandomState(0))
+        >>> len(train), len(val)
+        (3, 2)
+    """
+    held = []
+    for one in np.unique(y[labelled]):
+        rows = labelled[y[labelled] == one]
+        held.append(rng.permutation(rows)[: int(fraction * rows.size)])
+    val = np.sort(np.concatenate(held))
+    return np.setdiff1d(labelled, val), val

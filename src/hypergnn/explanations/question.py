@@ -1,0 +1,260 @@
+"""``explain``: run the model once, look at what its layers were given, and take the last one apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from hypergnn._utils.checks import Names, find_named
+from hypergnn.datasets import Dataset
+from hypergnn.explanations.explanation import Attended, Explanation
+from hypergnn.explanations.parts import Call, Part, attention_of, parts_of
+from hypergnn.functional.projection import Features
+from hypergnn.kernels import elu_dropout
+from hypergnn.layers import Layer
+from hypergnn.models import KINDS, Network
+from hypergnn.persistence.models import SavedModel
+from hypergnn.structures.block import Structures
+from hypergnn.structures.graph import Graph
+from hypergnn.structures.hypergraph import Hypergraph
+from hypergnn.structures.shared_graph import SharedGraph
+from hypergnn.structures.sparse_features import SparseFeatures
+from hypergnn.training.engine import Task
+from hypergnn.training.prediction import in_order
+
+_TAKES: dict[Any, tuple[str, ...]] = {kind.layer: kind.structures for kind in KINDS.values()}
+
+
+@dataclass(frozen=True)
+class _Question:
+    """A model with all that it is to be asked about."""
+
+    model: Network | Layer
+    x: Features
+    structures: Mapping[str, Structures]
+    class_names: Sequence[str]
+    x_hyperedge: Tensor | None
+
+    @property
+    def takes(self) -> tuple[str, ...]:
+        """The structures that the model takes."""
+        return (
+            KINDS[self.model.config.model].structures if isinstance(self.model, Network) else _TAKES[type(self.model)]
+        )
+
+    def names(self, what: str) -> Names | None:
+        """Names of vertices or hyperedges, if there are any."""
+        return getattr(self.structures.get("hypergraph"), f"{what}_names", None)
+
+
+def explain(
+    model: SavedModel | Network | Layer,
+    H: Dataset | Hypergraph | None,
+    vertex: Any,
+    x: Any = None,
+    graph: Graph | SharedGraph | None = None,
+    *,
+    target: str | int | None = None,
+    x_hyperedge: Tensor | None = None,
+) -> Explanation:
+    """Tell why a model gives a vertex its class: what each hyperedge, link, skip connection and bias contributed.
+
+    The logit, which is the score before the network's last ELU, is the sum of the contributions, to the rounding of
+    floating-point numbers. Attention counts as it is: how the features have shaped it is not followed further, nor how
+    the layers before the last have made what it propagates.
+
+    Args:
+        model: A network, what :func:`hypergnn.load` gives, or a single layer.
+        H: A dataset, whose features are scaled and ordered as the network was trained; or a hypergraph, together with
+            ``x``; or ``None``, for a model that takes a graph alone.
+        vertex: Its name, or its number.
+        x: With a hypergraph, the features as the network takes them: a tensor, an array or a SciPy sparse matrix.
+        graph: With a hypergraph, the graph, if the model takes one.
+        target: The class to explain, by name or number; the one predicted if omitted.
+        x_hyperedge: Features of the hyperedges, for a single layer of attention that takes them.
+
+    Raises:
+        ValueError: If the vertex or class is not there, or features or structures are missing or do not fit.
+
+    Example:
+        >>> import hypergnn as hg
+        >>> H = hg.Hypergraph.from_hyperedges([[0, 1], [1, 2]], n_vertices=3, hyperedge_names=["chess", "choir"])
+        >>> layer = hg.HypergraphConv(1, 2, normalization="row")
+        >>> with torch.no_grad():
+        ...     _ = layer.projection.copy_(torch.tensor([[1.0, 2.0]]))
+        >>> explain(layer, H, 1, x=torch.tensor([[1.0], [2.0], [6.0]]))
+        vertex 1: class 1, logit 5.5000
+        through          transition    adds
+        hyperedge chess      0.5000  1.5000
+        hyperedge choir      0.5000  4.0000
+        bias                         0.0000
+        sum                          5.5000
+    """
+    asked = _question(model, H, x, graph, x_hyperedge)
+    number = find_named("vertex", vertex, asked.names("vertex"), asked.x.shape[-2])
+    with torch.no_grad(), _evaluating(asked.model):
+        scores, calls = _run(asked)
+        row = scores[number]  # (n_classes,)
+        chosen = _find_class(target, asked.class_names, row)
+        is_network = isinstance(asked.model, Network)
+        hidden = calls[-2].layer if len(calls) > 1 and calls[-2].layer.aggregate == "concat" else None
+        parts = parts_of(calls[-1], number, chosen, 1 if hidden is None else hidden.heads)
+        bias = calls[-1].layer.bias
+        logit = calls[-1].out[number, chosen] + (0.0 if bias is None else bias[chosen])
+        attention = _attention(calls, number, asked)
+    return Explanation(
+        vertex=number,
+        vertex_name=_name("vertex", number, asked),
+        target=chosen,
+        target_name=str(asked.class_names[chosen]),
+        logit=float(logit),
+        score=float(row[chosen]),
+        activation="ELU" if is_network else None,
+        probability=float(row.softmax(-1)[chosen]) if is_network else None,
+        parts=tuple(parts),
+        names=tuple(_part_name(part, asked) for part in parts),
+        attention=tuple(attention),
+    )
+
+
+def _question(model: Any, H: Any, x: Any, graph: Graph | SharedGraph | None, x_hyperedge: Tensor | None) -> _Question:
+    """Bring together what was given, or raise where something is missing or of another kind."""
+    network = model.network if isinstance(model, SavedModel) else model
+    if not isinstance(network, (Network, Layer)):
+        raise TypeError(
+            f"model must be a network, what hypergnn.load gives, or a layer of hypergnn; got {type(model).__name__}. "
+            "For a HypergraphClassifier call its explain(row)."
+        )
+    if H is not None and not isinstance(H, (Dataset, Hypergraph)):
+        raise TypeError(f"H must be a Hypergraph or a Dataset; got {type(H).__name__}.")
+    if isinstance(H, Dataset):
+        if x is not None or graph is not None:
+            raise ValueError("x and graph must be omitted with a Dataset, which has its own.")
+    elif x is None:
+        raise ValueError("x must be given with a hypergraph, a row of features per vertex; or give a Dataset.")
+    like = next(network.parameters())
+    features = _features_of(model, H, like) if isinstance(H, Dataset) else _as_features(x, like)
+    own = (H.graph, H.hypergraph) if isinstance(H, Dataset) else (graph, H)
+    structures = dict(zip(("graph", "hypergraph"), own, strict=True))
+    there = {name: one.to(like.device) for name, one in structures.items() if one is not None}
+    asked = _Question(network, features, there, _class_names(model, H), x_hyperedge)
+    for name in asked.takes:
+        if name not in there:
+            raise ValueError(f"a {name} must be given to this model; got none.")
+    return asked
+
+
+def _class_names(model: Any, H: Any) -> tuple[str, ...]:
+    if isinstance(model, SavedModel):
+        return model.class_names
+    n_classes = model.n_classes if isinstance(model, Network) else model.width
+    if isinstance(H, Dataset) and H.n_classes == n_classes:
+        return H.class_names
+    return tuple(map(str, range(n_classes)))
+
+
+def _features_of(model: Any, data: Dataset, like: Tensor) -> Features:
+    """Features as the network was trained on them; a single layer takes them as they are."""
+    if isinstance(model, Layer):
+        return _as_features(data.x, like)
+    ordered, network = (in_order(data, model), model.network) if isinstance(model, SavedModel) else (data, model)
+    return Task.of(ordered, network.config, like.device).x
+
+
+def _as_features(x: Any, like: Tensor) -> Features:
+    if isinstance(x, (Tensor, SparseFeatures)):
+        return x
+    if hasattr(x, "tocsr"):
+        return SparseFeatures.from_scipy(x.tocsr(), like.dtype).to(like.device)
+    return torch.as_tensor(np.asarray(x), dtype=like.dtype, device=like.device)
+
+
+@contextmanager
+def _evaluating(model: nn.Module) -> Iterator[None]:
+    """Without dropout; afterwards everything is as it was before."""
+    before = {module: module.training for module in model.modules()}
+    model.eval()
+    try:
+        yield
+    finally:
+        for module, training in before.items():
+            module.training = training
+
+
+def _run(asked: _Question) -> tuple[Tensor, list[Call]]:
+    """The scores, ``(N, n_classes)``, and what each layer was given on the way to them."""
+    given = tuple(asked.structures[name] for name in asked.takes)
+    if isinstance(asked.model, Layer):
+        own = {} if asked.x_hyperedge is None else {"x_hyperedge": asked.x_hyperedge}
+        bare = asked.model(asked.x, *given, finish="bare", **own)
+        bias = asked.model.bias
+        scores = bare if bias is None else bare + bias
+        return scores, [Call(asked.model, asked.x, given, asked.x_hyperedge, bare)]
+    return run_network(asked.model, asked.x, given)
+
+
+def run_network(network: Network, x: Features, structures: Sequence[Structures]) -> tuple[Tensor, list[Call]]:
+    """The scores of a network without dropout, ``(N, n_classes)``, and what each layer was given on the way to them.
+
+    Args:
+        network: The network.
+        x: Features, as it was trained on them.
+        structures: Those that its layers take.
+    """
+    calls = []
+    for layer in cast(list[Layer], list(network.layers)):
+        bare = layer(x, *structures, finish="bare")
+        calls.append(Call(layer, x, tuple(structures), None, bare))
+        x = elu_dropout(bare, layer.bias)
+    return cast(Tensor, x), calls
+
+
+def _find_class(target: str | int | None, class_names: Sequence[str], scores: Tensor) -> int:
+    if target is None:
+        return int(scores.argmax())
+    if target in class_names:
+        return class_names.index(target)
+    if isinstance(target, int) and 0 <= target < len(class_names):
+        return target
+    known = ", ".join(map(repr, class_names[:10]))
+    raise ValueError(f"target must be a class, one of {known}, or its number; got {target!r}.")
+
+
+def _attention(calls: Sequence[Call], vertex: int, asked: _Question) -> Iterator[Attended]:
+    for number, call in enumerate(calls):
+        links, incidence = attention_of(call)
+        found: list[tuple[str, int, list[float]]] = []
+        if incidence is not None:
+            H: Any = asked.structures["hypergraph"]
+            found += [("hyperedge", *way) for way in _of_vertex(vertex, H.vertex_offsets, H.hyperedge, incidence)]
+        if links is not None:
+            graph: Any = asked.structures["graph"]
+            ways = _of_vertex(vertex, graph.target_offsets, graph.source, links)
+            found += [("itself" if end == vertex else "link", end, row) for end, row in ways]
+        for head in range(call.layer.heads):
+            for kind, one, row in sorted(found, key=lambda way: -way[2][head]):
+                name = _name("hyperedge" if kind == "hyperedge" else "vertex", one, asked)
+                yield Attended(number, head, kind, name, row[head])
+
+
+def _of_vertex(vertex: int, offsets: Tensor, ends: Tensor, attention: Tensor) -> Iterator[tuple[int, list[float]]]:
+    """The other ends of a vertex's incidences or links, and the attention to each, head by head."""
+    own = slice(*offsets[vertex : vertex + 2].tolist())
+    return zip(ends[own].tolist(), attention[own].tolist(), strict=True)
+
+
+def _part_name(part: Part, asked: _Question) -> Any:
+    if part.number is None:
+        return part.kind
+    return _name("hyperedge" if part.kind == "hyperedge" else "vertex", part.number, asked)
+
+
+def _name(what: str, number: int, asked: _Question) -> Any:
+    names = asked.names(what)
+    return number if names is None else names[number : number + 1].tolist()[0]

@@ -1,0 +1,103 @@
+"""Products of tall matrices with small ones, a tile of the outcome at a time: its sums stay in registers.
+
+Every entry is summed in the order of the features, whatever tile it lies in and whichever thread computes it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+
+from hypergnn.kernels.cpu.jit import Array, Kernel, compiled, inlined
+from hypergnn.kernels.cpu.simd import FUSE, WIDTH, WORD, at, constant, intrinsic, load, plus, repeat, store
+
+MANY, SOME = 8, 6
+"""Rows of a tile with one stretch of eight columns, and with two: as many sums as there are registers for."""
+
+
+def _tiler(n_rows: int, n_vectors: int) -> Any:
+    """An intrinsic for a tile of a product, ``n_rows`` by ``8 * n_vectors``: ``out[r, c] = Σ_k x[r, k] y[k, c]``.
+
+    All three start at the tile's first row or column; ``x`` has ``depth`` columns in all, ``y`` and ``out`` ``width``.
+    """
+
+    @intrinsic
+    def multiply(typing: Any, x: Any, depth: Any, y: Any, width: Any, out: Any, number: Any) -> Any:
+        def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            x, depth, y, width, out, _ = values
+            kind, one = context.get_value_type(number), ir.Constant(WORD, 1)
+            starts = [builder.mul(depth, ir.Constant(WORD, r)) for r in range(n_rows)]
+            zero = constant(kind, 0.0)
+            totals = [[cgutils.alloca_once_value(builder, zero) for _ in range(n_vectors)] for _ in starts]
+            with cgutils.for_range_slice(builder, ir.Constant(WORD, 0), depth, one, WORD) as (k, _):
+                line = builder.mul(k, width)
+                columns = [load(builder, y, plus(builder, line, WIDTH * v), kind) for v in range(n_vectors)]
+                for start, row in zip(starts, totals, strict=True):
+                    factor = repeat(builder, builder.load(at(builder, x, builder.add(start, k), kind)))
+                    for total, column in zip(row, columns, strict=True):
+                        product = builder.fmul(factor, column, FUSE)
+                        builder.store(builder.fadd(builder.load(total), product, FUSE), total)
+            for r, row in enumerate(totals):
+                first = builder.mul(width, ir.Constant(WORD, r))
+                for v, total in enumerate(row):
+                    store(builder, builder.load(total), out, plus(builder, first, WIDTH * v))
+            return context.get_dummy_value()
+
+        return types.void(*[types.intp] * 5, number), emit
+
+    return multiply
+
+
+def _sweeper(n_rows: int, n_vectors: int) -> Kernel:
+    """A function for some columns of all rows, ``n_rows`` at a time and then one by one."""
+    several, single = _tiler(n_rows, n_vectors), _tiler(1, n_vectors)
+
+    @inlined
+    def sweep(x: int, depth: int, y: int, width: int, out: int, rows: int, number: float, size: int) -> None:
+        n = 0
+        while n + n_rows <= rows:
+            several(x + n * depth * size, depth, y, width, out + n * width * size, number)
+            n += n_rows
+        while n < rows:
+            single(x + n * depth * size, depth, y, width, out + n * width * size, number)
+            n += 1
+
+    return sweep
+
+
+_by_8, _by_16 = _sweeper(MANY, 1), _sweeper(SOME, 2)
+
+
+@compiled
+def product(x: Array, projection: Array, out: Array, start: int, stop: int) -> None:
+    """Some rows of ``x`` ``(trials or 1, rows, F)`` times a small ``projection`` ``(trials, F, F')``."""
+    depth, width, size = projection.shape[1], projection.shape[2], x.itemsize
+    number, rows = x.dtype.type(0), stop - start
+    padded, found = np.zeros((depth if width < 8 else 0, 8), x.dtype), np.empty((MANY, 8), x.dtype)
+    for trial in range(projection.shape[0]):
+        given = x.ctypes.data + ((trial if x.shape[0] > 1 else 0) * x.shape[1] + start) * depth * size
+        columns = projection.ctypes.data + trial * depth * width * size
+        made = out.ctypes.data + (trial * out.shape[1] + start) * width * size
+        if width < 8:
+            for k in range(depth):
+                for c in range(width):
+                    padded[k, c] = projection[trial, k, c]
+            for n in range(0, rows, MANY):
+                n_rows, of_rows = min(MANY, rows - n), given + n * depth * size
+                _by_8(of_rows, depth, padded.ctypes.data, 8, found.ctypes.data, n_rows, number, size)
+                for r in range(n_rows):
+                    for c in range(width):
+                        out[trial, start + n + r, c] = found[r, c]
+            continue
+        column = 0
+        while column + 16 <= width:
+            _by_16(given, depth, columns + column * size, width, made + column * size, rows, number, size)
+            column += 16
+        while column < width:  # the last eight columns, some of them twice and equally
+            column = min(column, width - 8)
+            _by_8(given, depth, columns + column * size, width, made + column * size, rows, number, size)
+            column += 8

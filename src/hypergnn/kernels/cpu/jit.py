@@ -1,0 +1,72 @@
+"""How loops are compiled: by numba when they are first called, kept on disk, and run without Python's lock."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+    raise ImportError("numba must be allowed to compile: NUMBA_DISABLE_JIT is set.")
+
+Array = npt.NDArray[Any]
+Kernel = Callable[..., Any]
+
+SOURCES = (
+    "large_groups",
+    "simd",
+    "jit",
+    "segment_loops",
+    "dropped_loops",
+    "gemm_loops",
+    "dot_loops",
+    "attention_loops",
+    "pointwise_loops",
+)
+"""The modules that hold what is compiled, and the numbers that are compiled into it."""
+
+
+def compiled(function: Kernel) -> Kernel:
+    """Compile a kernel on its first call, and keep it on disk where there is a folder to keep it in."""
+    try:
+        return _compile(function, cache=True)
+    except RuntimeError:  # no folder can be written: compile anew in each process
+        return _compile(function, cache=False)
+
+
+def _compile(function: Kernel, *, cache: bool) -> Kernel:
+    fastmath = {"contract", "reassoc", "nsz"}
+    kernel: Any = numba.njit(cache=cache, nogil=True, error_model="numpy", fastmath=fastmath)(function)
+    if cache:  # numba would look at the kernel's own file only, though what it inlines stands in others
+        kernel._cache._cache_file._source_stamp = _sources()
+    return kernel  # type: ignore[no-any-return]
+
+
+@functools.cache
+def _sources() -> str:
+    """A digest of all that is compiled."""
+    digest = hashlib.sha256()
+    for name in SOURCES:
+        digest.update(Path(__file__).with_name(f"{name}.py").read_bytes())
+    return digest.hexdigest()
+
+
+inlined = numba.njit(inline="always")
+
+
+@inlined
+def random_bits(place: Any, first: Any, second: Any) -> Any:
+    """32 bits for a place under two keys: two rounds of a mixing function, as in the torch backend."""
+    bits = np.uint32(np.uint32(place) + first)
+    bits = np.uint32((bits ^ (bits >> np.uint32(16))) * np.uint32(0x7FEB352D))
+    bits = np.uint32((bits ^ (bits >> np.uint32(15))) * np.uint32(0x846CA68B))
+    bits = np.uint32((bits ^ (bits >> np.uint32(16))) ^ second)
+    bits = np.uint32((bits ^ (bits >> np.uint32(16))) * np.uint32(0x7FEB352D))
+    bits = np.uint32((bits ^ (bits >> np.uint32(15))) * np.uint32(0x846CA68B))
+    return np.uint32(bits ^ (bits >> np.uint32(16)) ^ np.uint32(0x80000000))

@@ -1,0 +1,158 @@
+"""What the compiled backend does entry by entry: activation, dropout, losses, Adam; and its dense products."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from hypergnn.kernels import portable
+from hypergnn.kernels.cpu import gemm_loops, pointwise_loops, threads
+from hypergnn.kernels.cpu.arrays import array_of, drawing_of, ids_of, index_of, new
+from hypergnn.kernels.cpu.jit import Array
+
+NARROW = 16
+"""Columns or rows up to which a projection is multiplied here; larger products are torch's."""
+SMALL = 64
+"""Rows up to which one with any number of columns is, too."""
+
+
+def inverse(degree: Tensor, root: bool, least: float) -> Tensor:
+    """``1 / degree``, or its root; 0 where there is no more than the least degree."""
+    out = new(degree, *degree.shape)
+    given = array_of(degree).reshape(-1)
+    threads.by_range(
+        pointwise_loops.inverse,
+        given.size,
+        4 * given.size,
+        given,
+        root,
+        given.dtype.type(least),
+        array_of(out).reshape(-1),
+    )
+    return out
+
+
+def inverse_gradient(grad: Tensor, inverse: Tensor, root: bool) -> Tensor:
+    """Gradient of :func:`inverse` from its outcome."""
+    out = new(inverse, *inverse.shape)
+    arrays = [array_of(one).reshape(-1) for one in (grad, inverse)]
+    threads.by_range(
+        pointwise_loops.inverse_gradient, out.numel(), 4 * out.numel(), *arrays, root, array_of(out).reshape(-1)
+    )
+    return out
+
+
+def matmul(x: Tensor, projection: Tensor) -> Tensor:
+    """``(batch or 1, rows, F)`` times ``(batch, F, F')``, one trial at a time: no trial depends on its neighbours."""
+    depth, width = projection.shape[1:]
+    out = new(x, projection.shape[0], x.shape[1], width)
+    if depth == 0:
+        return out.zero_()
+    if min(depth, width) > NARROW and depth > SMALL:
+        return portable.matmul(x, projection, out)
+    threads.by_range(
+        gemm_loops.product, x.shape[1], out.numel() * depth, array_of(x), array_of(projection), array_of(out)
+    )
+    return out
+
+
+def matmul_backward(x: Tensor, grad: Tensor) -> Tensor:
+    """Gradient of :func:`matmul` for the projection: ``xᵀ grad`` of each trial."""
+    if grad.shape[2] > NARROW:
+        return portable.matmul_backward(x, grad)
+    blocks = -(-x.shape[1] // pointwise_loops.BLOCK)
+    parts = np.empty((grad.shape[0], blocks, grad.shape[2], x.shape[2]), array_of(x).dtype)
+    threads.by_range(
+        pointwise_loops.narrow_gradient, blocks, grad.numel() * x.shape[2], array_of(x), array_of(grad), parts
+    )
+    return torch.from_numpy(parts.sum(1)).transpose(1, 2)
+
+
+def seeded_dropout(x: Tensor, rate: float, keys: Tensor, places: Tensor | None) -> Tensor:
+    """As :func:`hypergnn.kernels.portable.seeded_dropout`, bit for bit."""
+    out = new(x, *x.shape)
+    shape = (x.shape[0], x.shape[1] if x.dim() > 1 else 1, prod(x.shape[2:]))
+    rows, dropped = (array_of(one).reshape(shape) for one in (x, out))
+    arrays = (rows, *drawing_of(keys, rate, rows.dtype), index_of(places), dropped)
+    threads.by_range(pointwise_loops.dropout, rows.shape[1], 4 * rows.size, *arrays)
+    return out
+
+
+def elu_dropout(
+    x: Tensor, bias: Tensor | None, rate: float, keys: Tensor | None, places: Tensor | None, rows: Tensor | None
+) -> Tensor:
+    """As :func:`hypergnn.kernels.composed.elu_dropout`."""
+    out = new(x, *x.shape[:-2], x.shape[-2] if rows is None else rows.shape[0], x.shape[-1])
+    given, made = _by_trial(x), _by_trial(out)
+    drawing = drawing_of(keys, rate, given.dtype)
+    arrays = (given, bias_of(bias, given), *drawing, index_of(places), index_of(rows), made)
+    threads.by_range(pointwise_loops.elu_dropout, made.shape[1], 8 * made.size, *arrays)
+    return out
+
+
+def elu_dropout_gradient(
+    grad: Tensor,
+    y: Tensor,
+    has_bias: bool,
+    rate: float,
+    keys: Tensor | None,
+    places: Tensor | None,
+    rows: Tensor | None,
+    n_rows: int,
+) -> tuple[Tensor, Tensor]:
+    """Gradients of :func:`elu_dropout` from its outcome ``y``, for ``x`` with its ``n_rows`` and for the bias."""
+    outcome = _by_trial(y)
+    out, grads = new(y, *y.shape[:-2], n_rows, y.shape[-1]), array_of(grad).reshape(outcome.shape)
+    if rows is not None and rows.shape[0] == 0:
+        out.zero_()
+    blocks = -(-outcome.shape[1] // pointwise_loops.BLOCK)
+    parts = np.empty((outcome.shape[0], blocks, outcome.shape[2] if has_bias else 0), outcome.dtype)
+    drawing = drawing_of(keys, rate, outcome.dtype)
+    arrays = (grads, outcome, *drawing, index_of(places), index_of(rows), _by_trial(out), parts)
+    threads.by_range(pointwise_loops.elu_dropout_gradient, blocks, 4 * outcome.size, *arrays)
+    by_bias = torch.from_numpy(parts.sum(1))
+    return out, by_bias if y.dim() > 2 else by_bias[0]
+
+
+def cross_entropy(scores: Tensor, classes: Tensor, rows: Tensor) -> Tensor:
+    """As :func:`hypergnn.kernels.composed.cross_entropy`."""
+    out = new(scores, scores.shape[0])
+    pointwise_loops.cross_entropy(array_of(scores), ids_of(classes), ids_of(rows), array_of(out))
+    return out
+
+
+def cross_entropy_gradient(grad: Tensor, scores: Tensor, classes: Tensor, rows: Tensor) -> Tensor:
+    """Gradient of :func:`cross_entropy` for the scores."""
+    given = array_of(scores)
+    out = np.zeros_like(given)
+    pointwise_loops.cross_entropy_gradient(given, ids_of(classes), ids_of(rows), array_of(grad), out)
+    return torch.from_numpy(out)
+
+
+def adam(parameter: Tensor, mean: Tensor, square: Tensor) -> Callable[[Tensor, float, float, int], None]:
+    """As :func:`hypergnn.kernels.portable.adam`; the parameter must be contiguous, for it is changed in place."""
+    if not parameter.is_contiguous():
+        raise ValueError("parameter must be contiguous; make it so by .contiguous().")
+    entries, means, squares = (array_of(one).reshape(one.shape[0], -1) for one in (parameter, mean, square))
+    kind, width = entries.dtype.type, entries.shape[1]
+
+    def step(grad: Tensor, rate: float, decay: float, number: int) -> None:
+        numbers = (kind(rate / (1 - 0.9**number)), kind(decay), kind(1 / (1 - 0.999**number)))
+        slopes = array_of(grad).reshape(entries.shape)
+        threads.by_range(pointwise_loops.adam_step, width, 4 * entries.size, entries, slopes, means, squares, *numbers)
+
+    return step
+
+
+def bias_of(bias: Tensor | None, rows: Array) -> Array:
+    """A bias as the kernels take it, ``(trials or 1, width)``; empty if there is none."""
+    return np.empty((0, 0), rows.dtype) if bias is None else array_of(bias).reshape(-1, rows.shape[2])
+
+
+def _by_trial(x: Tensor) -> Array:
+    """Rows of ``(trials, ..., F)``, or of one trial if there is no such axis, ``(trials, rows, F)``."""
+    return array_of(x).reshape(x.shape[0] if x.dim() > 2 else 1, -1, x.shape[-1])

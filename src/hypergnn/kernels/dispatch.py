@@ -1,0 +1,119 @@
+"""Which backend computes: compiled loops for single and double precision on a CPU, plain torch for all else.
+
+The environment variable ``HYPERGNN_BACKEND`` overrides: ``torch`` for plain torch everywhere, ``numba`` for an error
+where numba cannot be had, ``auto`` (the default) for numba where it is there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib import import_module
+from types import ModuleType
+from typing import Protocol, cast
+
+import torch
+from torch import Tensor
+
+from hypergnn.kernels import portable
+
+BACKENDS = ("auto", "numba", "torch")
+
+wanted = os.environ.get("HYPERGNN_BACKEND", "auto")
+
+
+AdamStep = Callable[[Tensor, float, float, int], None]
+
+
+class Backend(Protocol):
+    """The kernels that each backend has; :mod:`hypergnn.kernels.portable` says what each computes."""
+
+    def segment_sum(
+        self, x: Tensor, values: Tensor | None, offsets: Tensor, members: Tensor, position: Tensor | None
+    ) -> Tensor:
+        """Sum rows per group."""
+
+    def incidence_dot(
+        self, rows: Tensor, columns: Tensor, offsets: Tensor, members: Tensor, position: Tensor | None
+    ) -> Tensor:
+        """Multiply both ends of each incidence."""
+
+    def segment_softmax(self, logits: Tensor, offsets: Tensor, position: Tensor | None) -> Tensor:
+        """Softmax per group."""
+
+    def segment_total(self, values: Tensor, offsets: Tensor, position: Tensor | None) -> Tensor:
+        """Sum per group, for each incidence."""
+
+    def matmul(self, x: Tensor, projection: Tensor) -> Tensor:
+        """Multiply trial by trial."""
+
+    def matmul_backward(self, x: Tensor, grad: Tensor) -> Tensor:
+        """Gradient for the projection."""
+
+    def adam(self, parameter: Tensor, mean: Tensor, square: Tensor) -> AdamStep:
+        """Prepare to optimise."""
+
+    def seeded_dropout(self, x: Tensor, rate: float, keys: Tensor, places: Tensor | None) -> Tensor:
+        """Dropout from counters."""
+
+
+def backend_for(x: Tensor) -> Backend:
+    """The backend for tensors like ``x``."""
+    return cast(Backend, compiled.backend if is_compiled(x.device.type, x.dtype) else portable)
+
+
+def is_compiled(device: str, dtype: torch.dtype) -> bool:
+    """Whether the compiled backend computes for such tensors."""
+    if device != "cpu" or dtype not in (torch.float32, torch.float64):
+        return False
+    return _is_there(wanted)
+
+
+# What torch.compiler.assume_constant_result does, without loading the compiler: it takes longer than all the rest.
+is_compiled._dynamo_marked_constant = True  # type: ignore[attr-defined]
+
+
+class _Compiled:
+    """The modules of the compiled backend, imported when first needed."""
+
+    backend: ModuleType
+    fused: ModuleType
+
+    def __getattr__(self, name: str) -> ModuleType:
+        """Import one; the next time it is an attribute."""
+        if name not in ("backend", "fused"):
+            raise AttributeError(name)
+        module = import_module(f"hypergnn.kernels.cpu.{name}")
+        setattr(self, name, module)
+        return module
+
+
+compiled = _Compiled()
+
+
+@contextmanager
+def using(backend: str) -> Iterator[None]:
+    """Compute with this backend in the block, in all threads."""
+    global wanted
+    before, wanted = wanted, backend
+    try:
+        yield
+    finally:
+        wanted = before
+
+
+@cache
+def _is_there(wanted: str) -> bool:
+    """Whether the compiled backend is wanted and can be had."""
+    if wanted not in BACKENDS:
+        raise ValueError(f"HYPERGNN_BACKEND must be one of {', '.join(BACKENDS)}; got {wanted!r}.")
+    if wanted == "torch":
+        return False
+    try:
+        return compiled.fused is not None
+    except ImportError:
+        if wanted == "numba":
+            raise
+        return False

@@ -1,0 +1,29 @@
+"""The kinds of networks: which layer each is made of, and which structures its layers take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+from hypergnn import layers
+from hypergnn.layers import Layer
+
+
+class Kind(NamedTuple):
+    """A kind of network: its layer, and the structures that its layers take."""
+
+    layer: Callable[..., Layer]
+    structures: tuple[Literal["graph", "hypergraph"], ...]
+    has_attention: bool = False
+
+
+KINDS = {
+    "hyper-conv": Kind(layers.HypergraphConv, ("hypergraph",)),
+    "hyper-attention": Kind(layers.HypergraphAttention, ("hypergraph",), has_attention=True),
+    "gcn": Kind(layers.GraphConv, ("graph",)),
+    "gat": Kind(layers.GraphAttention, ("graph",), has_attention=True),
+    "gcn+hyper-conv": Kind(layers.MeanConv, ("graph", "hypergraph")),
+    "gat+hyper-attention": Kind(layers.MeanAttention, ("graph", "hypergraph"), has_attention=True),
+    "mlp": Kind(layers.Dense, ()),
+}
+"""The networks by the names that the command line knows."""

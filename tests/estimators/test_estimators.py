@@ -1,0 +1,397 @@
+"""The estimators are scikit-learn's in every respect that it checks."""
+
+import inspect
+import time
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_wine
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import hypergnn as hg
+from hypergnn.estimators.base import OPTIONS
+from hypergnn.estimators.labels import encode_labels
+from hypergnn.estimators.properties import Attributes
+
+QUICK = {"max_epochs": 50}
+
+
+class NearRows:
+    """A way to make hyperedges of one's own, with the same name in every process that collects the tests."""
+
+    def __call__(self, X):
+        few = min(5, X.shape[0] - 1)
+        return hg.construct.from_knn(X, few) if few else hg.Hypergraph.from_hyperedges([[0]], n_vertices=1)
+
+    def __repr__(self):
+        return "NearRows()"
+
+
+@parametrize_with_checks(
+    [
+        hg.HypergraphClassifier(),
+        hg.HypergraphClassifier("hyper-attention", hidden=4, heads=2),
+        hg.HypergraphClassifier("mlp"),
+        hg.HypergraphClassifier(construct=NearRows()),
+        hg.HypergraphClassifier(construct="clusters"),
+        hg.HypergraphClassifier(construct="attributes"),
+        hg.HypergraphEmbedding(),
+        hg.HypergraphEmbedding(trained=True, **QUICK),
+    ]
+)
+def test_scikit_learns_own_checks_pass(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def wine():
+    X, y = load_wine(return_X_y=True)
+    return X, y, np.where(np.arange(y.size) % 8 == 0, y, -1)
+
+
+def test_unlabelled_rows_are_classified_and_known_rows_keep_what_training_gave(wine):
+    X, y, few = wine
+    model = hg.HypergraphClassifier(random_state=0).fit(X, few)
+    assert (model.transduction_ == y)[few < 0].mean() > 0.9
+    assert_array_equal(model.predict(X), model.transduction_)
+    assert_array_equal(model.predict_proba(X[20:30]), model.label_distributions_[20:30])
+    assert model.classes_.tolist() == [0, 1, 2]
+    assert len(model.loss_curve_) == model.n_epochs_ == model.max_epochs
+    assert model.loss_curve_[-1] < model.loss_curve_[0] / 2
+    assert model.validation_curve_ == []
+
+
+def scaled_neighbours(X):
+    return hg.construct.from_knn(MinMaxScaler().fit_transform(X), 8)
+
+
+@pytest.mark.parametrize("construct", ["knn", "clusters", "attributes", scaled_neighbours])
+@pytest.mark.parametrize("model", ["hyper-conv", "hyper-attention"])
+def test_new_rows_are_classified_each_by_itself(wine, construct, model):
+    X, y, _ = wine
+    one = hg.HypergraphClassifier(model, construct=construct, random_state=0).fit(X[::2], y[::2])
+    new = X[1::2]
+    assert one.score(new, y[1::2]) > (0.85 if model == "hyper-conv" else 0.75)
+    together = one.predict_proba(new)
+    assert_allclose(
+        np.vstack([one.predict_proba(new[place : place + 1]) for place in range(5)]), together[:5], atol=1e-6
+    )
+    assert_allclose(one.predict_proba(np.vstack([new[:5], X[:1]]))[:5], together[:5], atol=1e-6)
+    assert_allclose(together.sum(1), 1)
+
+
+def test_strings_and_numbers_may_miss_labels(wine):
+    X, _, few = wine
+    names = np.array(["a", "b", "c", None], dtype=object)[few]
+    numbers = np.where(few < 0, np.nan, few)
+    expected = hg.HypergraphClassifier(random_state=0).fit(X, few).transduction_
+    of_names = hg.HypergraphClassifier(random_state=0).fit(X, names)
+    assert of_names.classes_.tolist() == ["a", "b", "c"]
+    assert_array_equal(of_names.predict(X), np.array(["a", "b", "c"])[expected])
+    for y in (
+        pd.Series(names, dtype="string"),
+        pd.Series(names).fillna(np.nan),
+        pl.Series(names.tolist()),
+        names.tolist(),
+    ):
+        assert_array_equal(hg.HypergraphClassifier(random_state=0).fit(X, y).predict(X), of_names.transduction_)
+    for y in (numbers, pd.Series(few).mask(few < 0).astype("Int64"), few.tolist()):
+        assert_array_equal(hg.HypergraphClassifier(random_state=0).fit(X, y).transduction_, expected)
+
+
+def test_minus_one_and_one_alone_are_two_classes():
+    classes, codes = encode_labels([-1, 1, 1], 3)
+    assert (classes.tolist(), codes.tolist()) == ([-1, 1], [0, 1, 1])
+    classes, codes = encode_labels([-1, 1, 2], 3)
+    assert (classes.tolist(), codes.tolist()) == ([1, 2], [-1, 0, 1])
+
+
+@pytest.mark.parametrize("hold", [list, lambda y: np.array(y, dtype=object), lambda y: pd.Series(y, dtype=object)])
+@pytest.mark.parametrize(
+    ("y", "classes", "codes"),
+    [
+        (["b", -1, "a", None, -1.0], ["a", "b"], [1, -1, 0, -1, -1]),
+        ([True, None, False], [False, True], [1, -1, 0]),
+    ],
+)
+def test_strings_and_truth_values_may_miss_labels_in_a_list(y, classes, codes, hold):
+    found, numbers = encode_labels(hold(y), len(y))
+    assert (found.tolist(), numbers.tolist()) == (classes, codes)
+
+
+@pytest.mark.parametrize(("missing", "text"), [(-1, "'-1'"), (np.nan, "'nan'"), ("", "''")])
+def test_text_that_numpy_makes_of_missing_labels_is_refused(missing, text):
+    with pytest.raises(
+        ValueError, match=f"y holds the text {text} as a label; mark missing labels among strings by None"
+    ):
+        encode_labels(np.array(["a", missing, "b"]), 3)
+
+
+@pytest.mark.parametrize(
+    ("y", "error", "message"),
+    [
+        ([-1] * 178, ValueError, "y must label at least one row"),
+        ([None] * 178, ValueError, "y must label at least one row"),
+        ([0, 1], ValueError, "y must have one entry per row of X, 178; got 2"),
+        ([0, "a"] * 89, TypeError, "labels of one kind|all strings or all numbers"),
+        (None, ValueError, "requires y to be passed"),
+        (np.linspace(0, 1, 178), ValueError, "Unknown label type: continuous"),
+    ],
+)
+def test_labels_that_cannot_be_are_refused(wine, y, error, message):
+    with pytest.raises(error, match=message):
+        hg.HypergraphClassifier().fit(wine[0], y)
+
+
+def test_a_given_hypergraph_is_what_is_learned_on(wine):
+    _, y, few = wine
+    H = hg.Hypergraph.from_hyperedges([np.flatnonzero(y == one) for one in range(3)], n_vertices=y.size)
+    X = np.ones((y.size, 1))  # tells nothing
+    X[:: y.size // 3] += 1
+    model = hg.HypergraphClassifier(random_state=0, scale=False).fit(np.eye(y.size), few, hypergraph=H)
+    assert model.hypergraph_ is H
+    assert_array_equal(model.transduction_, y)
+    equal_rows = hg.HypergraphClassifier(random_state=0).fit(X, few, hypergraph=H)
+    assert_array_equal(equal_rows.predict(X), equal_rows.transduction_)
+    with pytest.raises(ValueError, match="a vertex for each row of X, 10; got 178"):
+        hg.HypergraphClassifier().fit(X[:10], few[:10], hypergraph=H)
+    with pytest.raises(TypeError, match="hypergraph must be a Hypergraph"):
+        hg.HypergraphClassifier().fit(X, few, hypergraph=[[0, 1]])
+    with pytest.raises(ValueError, match="must not be given with construct='attributes'"):
+        hg.HypergraphClassifier(construct="attributes").fit(X, few, hypergraph=H)
+
+
+def test_equal_rows_are_predicted_alike(wine):
+    X, _, few = wine
+    model = hg.HypergraphClassifier(random_state=0, n_neighbors=2).fit(
+        np.vstack([X, X[:30]]), np.append(few, [-1] * 30)
+    )
+    assert_array_equal(model.label_distributions_[:30], model.label_distributions_[178:])
+
+
+def test_texts_are_classified_by_their_words():
+    fruit, tools = ["ripe apple pie", "apple and plum", "plum pie"], ["steel hammer", "hammer and nail", "steel nail"]
+    options = {"min_df": 1, "max_df": 1.0}
+    model = hg.HypergraphClassifier(construct="text", construct_options=options, random_state=0)
+    y = ["fruit", None, None, "tool", None, None]
+    assert model.fit(fruit + tools, y).transduction_.tolist() == ["fruit"] * 3 + ["tool"] * 3
+    assert model.predict(["a plum", "one nail", "ripe apple pie"]).tolist() == ["fruit", "tool", "fruit"]
+    assert model.predict_proba(["unheard of"]).shape == (1, 2)
+    assert "plum" in model.hypergraph_.hyperedge_names
+
+
+def test_texts_are_one_column_of_several():
+    texts = ["ripe apple pie", "steel hammer"]
+    model = hg.HypergraphClassifier(construct="text", construct_options={"min_df": 1}, max_epochs=2)
+    model.fit(pd.DataFrame({"text": texts}), ["fruit", "tool"])
+    assert not hasattr(model, "n_features_in_")
+    for method in (model.predict, lambda X: model.fit(X, ["fruit"])):
+        with pytest.raises(ValueError, match=r"X must be several texts, one per row; got one\. .*'an apple'"):
+            method("an apple")
+        with pytest.raises(ValueError, match=r"X must be one column of texts; got shape \(2, 2\)"):
+            method(pd.DataFrame({"title": texts, "text": texts}))
+
+
+def test_numbers_join_the_bins_that_their_names_say():
+    table = pd.DataFrame({"rooms": [1, 2, 3, 4, 4], "lift": [0, 1, 0, 1, 1]})
+    relation = Attributes(table, options={"bins": 4})
+    names = relation.hypergraph.hyperedge_names
+    assert names.tolist() == ["rooms=[1, 2]", "rooms=(2, 3]", "rooms=(3, 4]", "lift=0", "lift=1"]
+    table = pd.DataFrame({"rooms": [1, 2, 3]})
+    relation = Attributes(table, options={})
+    names = relation.hypergraph.hyperedge_names
+    assert names.tolist() == ["rooms=[1, 1]", "rooms=(1, 2]", "rooms=(2, 3]"]
+    joined = relation.join(pd.DataFrame({"rooms": [2.5, 5, 0, 1, np.nan]})).toarray()
+    assert [names[row.astype(bool)].tolist() for row in joined] == [
+        ["rooms=(2, 3]"],
+        ["rooms=(2, 3]"],
+        ["rooms=[1, 1]"],
+        ["rooms=[1, 1]"],
+        [],
+    ]
+    with pytest.raises(ValueError, match="column 'rooms' held numbers in training"):
+        relation.join(pd.DataFrame({"rooms": ["two"]}))
+
+
+def test_clusters_of_sparse_rows_are_found_and_joined_without_making_them_dense(wine, monkeypatch):
+    X, y, _ = wine
+    X = MinMaxScaler().fit_transform(X)
+    options = {"construct": "clusters", "scale": False, "random_state": 0, "max_epochs": 30}
+    expected = hg.HypergraphClassifier(**options).fit(X[::2], y[::2]).predict(X[1::2])
+    own = sparse.csr_array.toarray
+
+    def toarray(matrix, *arguments, **options):
+        assert matrix.shape != (y.size // 2, X.shape[1]), "all rows were made dense"
+        return own(matrix, *arguments, **options)
+
+    monkeypatch.setattr(sparse.csr_array, "toarray", toarray)
+    rows = sparse.csr_array(X)
+    model = hg.HypergraphClassifier(**options).fit(rows[::2], y[::2])
+    assert (model.predict(rows[1::2]) == expected).mean() > 0.95
+
+
+def test_what_has_no_label_is_not_scored(wine):
+    X, y, few = wine
+    model = hg.HypergraphClassifier(random_state=0, max_epochs=20).fit(X, few)
+    assert model.score(X, y) == (model.transduction_ == y).mean()
+    for unlabelled in (few, np.where(few < 0, np.nan, few), [None if one < 0 else one for one in few.tolist()]):
+        with pytest.raises(ValueError, match=f"y must have a label in each row; {(few < 0).sum()} of 178 have none"):
+            model.score(X, unlabelled)
+    signs = hg.HypergraphClassifier(random_state=0, max_epochs=20).fit(X, np.where(y == 0, 1, -1))
+    assert 0 < signs.score(X[:10], [-1] * 5 + [1] * 5) <= 1
+
+
+@pytest.mark.parametrize("model", ["hyper-conv", "hyper-attention", "mlp"])
+def test_explanations_are_of_what_training_gave(wine, model):
+    X, _, few = wine
+    one = hg.HypergraphClassifier(model, random_state=0, max_epochs=20).fit(X, np.where(few < 0, -1, few + 5))
+    for row in (0, 100):
+        why = one.explain(row)
+        assert why.target_name == str(one.transduction_[row])
+        assert_allclose(why.probability, one.label_distributions_[row].max(), atol=1e-5)
+        assert_allclose(sum(part.contribution for part in why.parts), why.logit, atol=1e-4)
+    assert one.explain(0, target=7).target == 2  # the class 7, not the seventh
+    with pytest.raises(ValueError, match="target must be one of the classes, 5, 6, 7; got 1"):
+        one.explain(0, target=1)
+    with pytest.raises(ValueError, match="row must be a number from 0 to 177; got 178"):
+        one.explain(178)
+
+
+def test_explanations_call_rows_and_hyperedges_by_name():
+    H = hg.Hypergraph.from_hyperedges(
+        [[0, 1], [1, 2]], n_vertices=3, vertex_names=["tea", "milk", "nail"], hyperedge_names=["b1", "b2"]
+    )
+    model = hg.HypergraphClassifier(random_state=0).fit(np.eye(3), ["food", None, "tools"], hypergraph=H)
+    why = model.explain("milk", target="tools")
+    assert (why.vertex_name, why.target_name, set(why.names)) == ("milk", "tools", {"b1", "b2", "bias"})
+    with pytest.raises(TypeError, match=r"For a HypergraphClassifier call its explain\(row\)\.$"):
+        hg.explain(model, H, "milk")
+
+
+def test_sparse_rows_stay_sparse_and_give_what_their_dense_form_gives_unscaled(wine):
+    X, _, few = wine
+    X = MinMaxScaler().fit_transform(X)
+    results = []
+    for rows in (X, sparse.csr_array(X)):
+        model = hg.HypergraphClassifier(scale=False, dropout=0.0, random_state=0).fit(rows, few)
+        results.append(model.label_distributions_)
+    assert_allclose(*results, atol=1e-4)
+    assert sparse.issparse(model._features)
+
+
+def test_tables_keep_the_names_of_their_columns(wine):
+    X, _, few = wine
+    frame = pd.DataFrame(X, columns=[f"c{place}" for place in range(13)])
+    expected = hg.HypergraphClassifier(random_state=0).fit(X, few).transduction_
+    for table in (frame, pl.from_pandas(frame)):
+        model = hg.HypergraphClassifier(random_state=0).fit(table, few)
+        assert model.feature_names_in_.tolist() == frame.columns.tolist()
+        assert_array_equal(model.transduction_, expected)
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(frame.rename(columns={"c0": "other"}))
+
+
+def test_it_works_in_pipelines_searches_and_cross_validation(wine):
+    X, y, _ = wine
+    pipeline = make_pipeline(MinMaxScaler(), hg.HypergraphClassifier(max_epochs=30, random_state=0))
+    assert cross_val_score(pipeline, X, y, cv=3).mean() > 0.9
+    grid = {
+        "hypergraphclassifier__n_neighbors": [3, 8],
+        "hypergraphclassifier__construct_options": [{"metric": "cosine"}],
+    }
+    search = GridSearchCV(pipeline, grid, cv=2).fit(X, y)
+    assert search.best_params_["hypergraphclassifier__n_neighbors"] in (3, 8)
+    assert clone(search.best_estimator_).fit(X, y).score(X, y) > 0.9
+
+
+def test_the_same_seed_gives_the_same_and_another_another(wine):
+    X, _, few = wine
+    one, same, other = (hg.HypergraphClassifier(random_state=seed).fit(X, few) for seed in (3, 3, 4))
+    assert_array_equal(one.label_distributions_, same.label_distributions_)
+    assert (one.label_distributions_ != other.label_distributions_).any()
+
+
+def test_early_stopping_holds_labels_out(wine):
+    X, y, _ = wine
+    options = {"early_stopping": True, "max_epochs": 400, "n_epochs_no_change": 5, "learning_rate": 0.1}
+    model = hg.HypergraphClassifier(random_state=0, **options).fit(X, y)
+    assert len(model.validation_curve_) == model.n_epochs_ < 400
+    alone = hg.HypergraphClassifier(random_state=0, **{**options, "max_epochs": 7}).fit(X[::30], y[::30])
+    assert (alone.validation_curve_, alone.n_epochs_) == ([], 7)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"construct": "magic"}, "construct must be one of 'knn'"),
+        ({"model": "gcn"}, "model must be one of 'hyper-conv'"),
+        ({"n_neighbors": 0}, "n_neighbors must be at least 1"),
+        ({"construct": "clusters", "construct_options": {"n_clusters": 1}}, "n_clusters must be at least 2"),
+        ({"dropout": 1.0}, "dropout must be a number from 0"),
+        ({"construct": "attributes", "construct_options": {"columns": ["x99"]}}, "columns must name columns of X"),
+        (
+            {"construct": "attributes", "construct_options": {"bins": {"x99": 3}}},
+            "bins must name columns that are used",
+        ),
+        ({"construct_options": {"k": 3}}, "among those of construct='knn', 'metric', .*; got 'k'.*n_neighbors="),
+        ({"construct": "clusters", "construct_options": {"clusters": 3}}, "'n_clusters', 'seed'; got 'clusters'"),
+        ({"construct": "attributes", "construct_options": {"bin": 3}}, "'columns', 'bins', 'missing'; got 'bin'"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(wine, settings, message):
+    with pytest.raises(ValueError, match=message):
+        hg.HypergraphClassifier(**settings).fit(wine[0], wine[1])
+
+
+def test_options_without_effect_are_refused(wine):
+    X, y, _ = wine
+    H = hg.construct.from_knn(X, 3)
+    with pytest.raises(ValueError, match="construct_options must be left out where a hypergraph is given"):
+        hg.HypergraphClassifier(construct_options={"metric": "cosine"}).fit(X, y, hypergraph=H)
+    options = {"vectorizer": TfidfVectorizer(), "min_df": 1}
+    with pytest.raises(ValueError, match="vectorizer must be the only one of construct_options"):
+        hg.HypergraphClassifier(construct="text", construct_options=options).fit(["a text", "another"], [0, 1])
+    with pytest.raises(ValueError, match=r"'vectorizer'; got 'ngram_range'\. For others: a vectorizer\."):
+        hg.HypergraphClassifier(construct="text", construct_options={"ngram_range": (1, 2)}).fit(["a text"], [0])
+    with pytest.raises(TypeError, match="scale must be True or False; got 'yes'"):
+        hg.HypergraphClassifier(scale="yes").fit(X, y)
+
+
+@pytest.mark.parametrize("construct", OPTIONS)
+def test_options_are_those_of_the_constructor(construct):
+    own = list(inspect.signature(getattr(hg.construct, f"from_{construct}")).parameters)[1:]
+    assert list(OPTIONS[construct]) == [name for name in own if name != "k"]
+
+
+def test_embeddings_make_neighbours_alike_and_new_rows_too(wine):
+    X, y, few = wine
+    plain = hg.HypergraphEmbedding(steps=2).fit(X)
+    scaled = StandardScaler().fit_transform(X)
+    assert plain.embedding_.std(0).mean() < 0.8 * scaled.std(0).mean()
+    assert_array_equal(plain.transform(X[5:9]), plain.embedding_[5:9])
+    new = plain.transform(X * 1.0001)
+    assert np.corrcoef(new.ravel(), plain.embedding_.ravel())[0, 1] > 0.98
+    trained = hg.HypergraphEmbedding(trained=True, random_state=0).fit(X, few)
+    assert LogisticRegression().fit(trained.embedding_[few >= 0], y[few >= 0]).score(trained.transform(X), y) > 0.9
+    assert trained.get_feature_names_out()[0] == "hypergraphembedding0"
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        hg.HypergraphEmbedding(trained=True).fit(X)
+
+
+@pytest.mark.timing
+def test_a_hundred_rows_are_fitted_well_under_a_second(wine):
+    X, y, _ = wine
+    hg.HypergraphClassifier(random_state=0).fit(X[:100], y[:100])
+    start = time.process_time()
+    hg.HypergraphClassifier(random_state=0).fit(X[:100], y[:100])
+    assert time.process_time() - start < 0.7

@@ -1,0 +1,326 @@
+import re
+import subprocess
+import sys
+
+import dhg
+import hypernetx
+import networkx
+import numpy as np
+import pytest
+import torch
+import xgi
+from hypothesis import given, settings
+from support.generated import by_name, hypergraphs
+from torch_geometric.data import Batch, Data
+from torch_geometric.data.hypergraph_data import HyperGraphData
+
+from hypergnn import Hypergraph, io
+
+unhurried = settings(deadline=None, max_examples=60)
+
+
+def named(**changes: object) -> Hypergraph:
+    """Vertex c is isolated, hyperedge y empty, and one name stands for both a vertex and a hyperedge."""
+    arguments = {
+        "vertex": [0, 1, 1],
+        "hyperedge": [0, 0, 1],
+        "n_vertices": 3,
+        "n_hyperedges": 3,
+        "weight": [2.0, 0.5, 1.0],
+        "vertex_names": ["a", "b", "c"],
+        "hyperedge_names": ["x", "a", "y"],
+    }
+    return Hypergraph.from_incidence(**(arguments | changes))
+
+
+@unhurried
+@given(hypergraphs(names=None, centroids=False))
+def test_scipy_keeps_sizes_incidences_and_weights(H):
+    assert io.from_scipy(*io.to_scipy(H)).equals(H)
+
+
+@pytest.mark.parametrize("kind", ["Data", "HyperGraphData"])
+@unhurried
+@given(hypergraphs())
+def test_pyg_keeps_everything(kind, H):
+    data = io.to_pyg(H, kind=kind)
+    assert type(data).__name__ == kind
+    assert io.from_pyg(data).equals(H)
+
+
+@unhurried
+@given(hypergraphs(names=None, centroids=False, repeated=False, min_vertices=1))
+def test_dhg_keeps_sizes_incidences_and_weights(H):
+    theirs = io.to_dhg(H)
+    assert (theirs.num_v, theirs.num_e) == (H.n_vertices, H.n_hyperedges)
+    assert io.from_dhg(theirs).equals(H)
+
+
+@unhurried
+@given(hypergraphs())
+def test_networkx_keeps_everything(H):
+    graph = io.to_networkx(H)
+    assert graph.number_of_edges() == H.n_incidences
+    assert io.from_networkx(graph).equals(H)
+
+
+@unhurried
+@given(hypergraphs())
+def test_xgi_keeps_everything(H):
+    theirs = io.to_xgi(H)
+    assert (theirs.num_nodes, theirs.num_edges) == (H.n_vertices, H.n_hyperedges)
+    assert io.from_xgi(theirs).equals(H)
+
+
+@settings(deadline=None, max_examples=30)
+@given(hypergraphs(isolated=False, empty=False))
+def test_hypernetx_keeps_everything_but_the_order_of_hyperedges(H):
+    theirs = io.to_hypernetx(H)
+    assert theirs.shape == (H.n_vertices, H.n_hyperedges)
+    assert by_name(io.from_hypernetx(theirs)) == by_name(H)
+
+
+def test_dhg_takes_the_members_and_weights_of_the_right_hyperedges():
+    theirs = io.to_dhg(Hypergraph.from_hyperedges([[2, 0], [1], []], 4, weight=[3.0, 1.0, 2.0]))
+    assert theirs.e == ([(0, 2), (1,), ()], [3.0, 1.0, 2.0])
+
+
+def test_pyg_indexes_vertices_above_hyperedges_and_takes_weights_in_the_precision_asked_for():
+    data = io.to_pyg(named(), dtype=torch.float32)
+    assert data.hyperedge_index.tolist() == [[0, 1, 1], [0, 0, 1]]
+    assert data.hyperedge_index.dtype == torch.int64
+    assert data.hyperedge_weight.dtype == torch.float32
+    assert (data.num_nodes, data.num_hyperedges) == (3, 3)
+
+
+def test_what_is_done_to_pyg_data_is_not_done_to_the_hypergraph():
+    H = named(centroid=[1, -1, -1])
+    data = io.to_pyg(H)
+    for tensor in (data.hyperedge_weight, data.hyperedge_index, data.hyperedge_centroid):
+        tensor.zero_()
+    data.vertex_names[0] = "z"
+    assert H.equals(named(centroid=[1, -1, -1]))
+
+
+def test_pyg_sizes_come_from_features_and_largest_id_where_nothing_else_says_them():
+    index = torch.tensor([[0, 1], [0, 2]])
+    assert repr(io.from_pyg(Data(x=torch.ones(4, 1), hyperedge_index=index))).startswith("Hypergraph(4 vertices, 3 hyp")
+    weighted = Data(num_nodes=2, hyperedge_index=index, hyperedge_weight=torch.ones(5))
+    assert io.from_pyg(weighted).n_hyperedges == 5
+    assert io.from_pyg(Data(num_nodes=2, num_hyperedges=4, hyperedge_index=index)).n_hyperedges == 4
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (Data(hyperedge_index=torch.tensor([[0], [0]])), "set data.num_nodes"),
+        (Data(edge_index=torch.tensor([[0], [0]]), num_nodes=1), "must have hyperedge_index"),
+        (Data(hyperedge_index=[[0], [0]], num_nodes=1), r"a tensor of shape \(2, incidences\).*got \[\[0\], \[0\]\]"),
+        (HyperGraphData(num_nodes=1), "must have hyperedge_index, or edge_index in a HyperGraphData"),
+    ],
+)
+def test_pyg_data_that_do_not_say_enough_are_refused(data, message):
+    with pytest.raises(ValueError, match=message):
+        io.from_pyg(data)
+
+
+def test_a_batch_is_several_hypergraphs():
+    with pytest.raises(TypeError, match=r"got a Batch of several. Convert each of data.to_data_list\(\)"):
+        io.from_pyg(Batch.from_data_list([io.to_pyg(Hypergraph.from_hyperedges([[0]], 1))] * 2))
+
+
+def test_names_of_the_bipartite_graph_are_kept_apart_and_foreign_graphs_keep_theirs():
+    graph = io.to_networkx(named(centroid=[1, -1, -1]))
+    assert graph.nodes["hyperedge", "a"] == {"bipartite": 1, "weight": 0.5}
+    assert graph.nodes["hyperedge", "x"] == {"bipartite": 1, "weight": 2.0, "centroid": "b"}
+    foreign = networkx.Graph([("v", "e"), ("e", "w")])
+    networkx.set_node_attributes(foreign, {"v": 0, "w": 0, "e": 1}, "bipartite")
+    assert by_name(io.from_networkx(foreign)) == (["v", "w"], {"e": (1.0, None, {"v", "w"})})
+
+
+def test_numbers_from_zero_on_stay_numbers_in_whatever_order_they_come():
+    H = io.from_xgi(xgi.Hypergraph({7: [2, 0], 8: [1]}))
+    assert H.vertex_names is None
+    assert H.hyperedge_names.tolist() == [7, 8]
+    assert (H.vertex.tolist(), H.hyperedge.tolist()) == ([0, 1, 2], [0, 1, 0])
+
+
+WRITERS = {
+    "networkx": (io.to_networkx, io.from_networkx),
+    "xgi": (io.to_xgi, io.from_xgi),
+    "hypernetx": (io.to_hypernetx, io.from_hypernetx),
+}
+
+
+@pytest.mark.parametrize("library", [*WRITERS, "hif", "parquet"])
+def test_names_that_would_be_taken_for_numbers_are_refused_unless_ignored(tmp_path, library):
+    if library in WRITERS:
+        write, read = WRITERS[library]
+    elif library == "hif":
+        path = tmp_path / "names.json"
+        write, read = lambda H, **options: io.write_hif(H, path, **options), lambda _: io.read_hif(path)
+    else:
+        path = tmp_path / "names.parquet"
+        write, read = (
+            lambda H, **options: io.write_incidence_table(H, path, **options),
+            lambda _: io.read_incidence_table(path),
+        )
+    plain = Hypergraph.from_incidence([0, 1, 2], [0, 0, 0], 3, 1)
+    H = Hypergraph.from_incidence([0, 1, 2], [0, 0, 0], 3, 1, vertex_names=[2, 0, 1])
+    with pytest.raises(ValueError, match=r"names that are the numbers 0 to 2 in another order.*ignore=\('names',\)"):
+        write(H)
+    assert read(write(H, ignore=("names",))).equals(plain)
+    assert Hypergraph.from_incidence([0, 1, 2], [0, 0, 0], 3, 1, vertex_names=[0, 1, 2]).equals(plain)
+    assert io.from_pyg(io.to_pyg(H)).equals(H)
+
+
+def bipartite(graph: networkx.Graph, **attributes: object) -> networkx.Graph:
+    graph.add_node("v", bipartite=0)
+    graph.add_node("e", bipartite=1)
+    graph.add_edge("v", "e", **attributes)
+    return graph
+
+
+def weighted_cells(weight: float) -> hypernetx.Hypergraph:
+    return hypernetx.Hypergraph({"e": {"v": {"weight": weight}}})
+
+
+def dhg_with_groups() -> dhg.Hypergraph:
+    made = dhg.Hypergraph(2, [[0]])
+    made.add_hyperedges([[1]], group_name="other")
+    return made
+
+
+FOREIGN = {
+    "direction of a graph": (io.from_networkx, lambda: bipartite(networkx.DiGraph()), "direction"),
+    "weight of an edge": (io.from_networkx, lambda: bipartite(networkx.Graph(), weight=2.0), "incidence_weights"),
+    "attribute of an edge": (io.from_networkx, lambda: bipartite(networkx.Graph(), role="x"), "attrs"),
+    "name of a graph": (io.from_networkx, lambda: bipartite(networkx.Graph(name="g")), "metadata"),
+    "direction": (io.from_xgi, lambda: xgi.DiHypergraph([([1, 2], [2, 3])]), "direction"),
+    "complex": (io.from_xgi, lambda: xgi.SimplicialComplex([[1, 2]]), "asc"),
+    "metadata": (io.from_xgi, lambda: xgi.Hypergraph([[1]], name="g"), "metadata"),
+    "cell weight": (io.from_hypernetx, lambda: weighted_cells(2.0), "incidence_weights"),
+    "node weight": (
+        io.from_hypernetx,
+        lambda: hypernetx.Hypergraph({"e": ["v"]}, node_properties={"v": {"weight": 3}}),
+        "vertex_weights",
+    ),
+    "array": (
+        io.from_hypernetx,
+        lambda: hypernetx.Hypergraph({"e": ["v"]}, edge_properties={"e": {"place": np.ones(2)}}),
+        "attrs",
+    ),
+    "array as weight": (
+        io.from_networkx,
+        lambda: bipartite(networkx.Graph(), weight=np.ones(2)),
+        "incidence_weights",
+    ),
+    "edge property": (
+        io.from_hypernetx,
+        lambda: hypernetx.Hypergraph({"e": ["v"]}, edge_properties={"e": {"colour": "red"}}),
+        "attrs",
+    ),
+    "vertex weight": (io.from_dhg, lambda: dhg.Hypergraph(2, [[0, 1]], v_weight=[1.0, 2.0]), "vertex_weights"),
+    "groups": (io.from_dhg, dhg_with_groups, "attrs"),
+}
+
+
+@pytest.mark.parametrize("case", FOREIGN)
+def test_what_a_hypergraph_cannot_hold_is_refused_unless_ignored(case):
+    convert, make, word = FOREIGN[case]
+    with pytest.raises(ValueError, match=re.escape(f"Give ignore=('{word}',)")):
+        convert(make())
+    assert convert(make(), ignore=(word,)).n_incidences > 0
+
+
+def test_head_and_tail_become_one_set_of_members_when_direction_is_ignored():
+    H = io.from_xgi(xgi.DiHypergraph({"e": (["a", "b"], ["b", "c"])}), ignore=("direction",))
+    assert by_name(H)[1] == {"e": (1.0, None, {"a", "b", "c"})}
+
+
+def test_an_attribute_called_centroid_that_is_no_vertex_is_an_attribute_like_any_other():
+    theirs = xgi.Hypergraph({"e": ["a"]})
+    theirs.set_edge_attributes({"e": {"centroid": [0.5, 0.5]}})
+    with pytest.raises(ValueError, match=r"attributes of hyperedges \('centroid'\)"):
+        io.from_xgi(theirs)
+
+
+OURS = {
+    "scipy names": (io.to_scipy, named(), "names"),
+    "scipy centroids": (io.to_scipy, Hypergraph.from_hyperedges([[0]], 1, centroid=[0]), "centroids"),
+    "dhg names": (io.to_dhg, named(), "names"),
+    "dhg centroids": (io.to_dhg, Hypergraph.from_hyperedges([[0]], 1, centroid=[0]), "centroids"),
+    "hypernetx isolated": (io.to_hypernetx, Hypergraph.from_hyperedges([[0]], 2), "isolated"),
+    "hypernetx empty": (io.to_hypernetx, Hypergraph.from_hyperedges([[0], []], 1), "empty"),
+}
+
+
+@pytest.mark.parametrize("case", OURS)
+def test_what_a_library_cannot_hold_is_refused_unless_ignored(case):
+    convert, H, word = OURS[case]
+    with pytest.raises(ValueError, match=re.escape(f"Give ignore=('{word}',)")):
+        convert(H)
+    convert(H, ignore=(word,))
+
+
+def test_an_error_names_all_that_would_be_lost_and_the_whole_remedy():
+    graph = bipartite(networkx.Graph(name="g"), weight=2.0, role="x")
+    with pytest.raises(ValueError, match=r"ignore=\('incidence_weights', 'attrs', 'metadata'\)"):
+        io.from_networkx(graph, ignore=("attrs",))
+
+
+@pytest.mark.parametrize(("hyperedges", "n"), [([[0, 1], [1, 0]], 2), ([[], [], [0]], 1)])
+def test_dhg_would_merge_hyperedges_with_the_same_vertices(hyperedges, n):
+    with pytest.raises(ValueError, match="2 have"):
+        io.to_dhg(Hypergraph.from_hyperedges(hyperedges, n))
+
+
+def test_dhg_needs_a_vertex():
+    with pytest.raises(ValueError, match="at least one vertex"):
+        io.to_dhg(Hypergraph.from_hyperedges([], 0))
+
+
+def test_ignore_takes_a_tuple_of_known_words():
+    with pytest.raises(TypeError, match=re.escape("Write ('names',)")):
+        io.to_scipy(named(), ignore="names")
+    with pytest.raises(ValueError, match="got 'weights'"):
+        io.to_scipy(named(), ignore=("weights",))
+
+
+@pytest.mark.parametrize(
+    ("graph", "message"),
+    [
+        (networkx.path_graph(2), "0 has None"),
+        (networkx.Graph([("v", "w")]), "on the same side"),
+        (bipartite(bipartite(networkx.MultiGraph())), "vertex 'v' stands 2 times in hyperedge 'e'"),
+    ],
+)
+def test_graphs_that_are_no_hypergraphs_are_refused(graph, message):
+    if message == "on the same side":
+        networkx.set_node_attributes(graph, 0, "bipartite")
+    with pytest.raises(ValueError, match=message):
+        io.from_networkx(graph)
+
+
+@pytest.mark.parametrize("convert", [io.from_pyg, io.from_dhg, io.from_networkx, io.from_xgi, io.from_hypernetx])
+def test_other_objects_are_refused(convert):
+    with pytest.raises(TypeError, match="got ndarray"):
+        convert(np.ones(3))
+
+
+def test_a_missing_library_is_named_with_the_extra_that_brings_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "xgi", None)
+    with pytest.raises(
+        ImportError, match=re.escape("needs xgi") + ".*" + re.escape("pip install '.[interop]' in the folder")
+    ):
+        io.to_xgi(named())
+
+
+def test_importing_the_package_imports_none_of_the_libraries():
+    libraries = ("dhg", "hypernetx", "networkx", "pandas", "pyarrow", "torch_geometric", "xgi")
+    code = (
+        "import sys, torch, scipy.sparse; before = set(sys.modules); import hypergnn.io; "
+        f"print([name for name in {libraries} if name in set(sys.modules) - before])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,76 @@
+"""What other runtimes compute from an exported network."""
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+import torch
+
+import hypergnn as hg
+from hypergnn.kernels import dispatch
+from hypergnn.models import KINDS, Config, Network
+from hypergnn.structures.shared_graph import SharedGraph
+
+pytestmark = pytest.mark.slow
+
+CENTROIDS = {"centred": [0, 4, 2, 3], "partly centred": [0, -1, 2, 3], "not centred": None}
+CASES = sorted({*((name, "not centred") for name in KINDS), *(("hyper-attention", how) for how in CENTROIDS)})
+GRAPH = hg.Graph.from_links([0, 1, 2], [1, 2, 3], n_vertices=6)
+
+
+def make(centroid=None):
+    """A hypergraph with an isolated vertex and an empty hyperedge."""
+    members = [[0, 1, 2], [], [2, 3], [1, 3, 4]]
+    return hg.Hypergraph.from_hyperedges(members, n_vertices=6, weight=[1.0, 2.0, 0.5, 3.0], centroid=centroid)
+
+
+def run(path, x):
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    return session.run(["scores"], {"x": x.numpy()})[0]
+
+
+@pytest.mark.parametrize(("name", "how"), CASES)
+def test_another_runtime_gives_the_same_scores(name, how, tmp_path):
+    torch.manual_seed(0)
+    network = Network(Config(model=name, hidden=4, heads=2, skip=True), 5, 3)
+    H, x, backend = make(CENTROIDS[how]), torch.randn(6, 5), dispatch.wanted
+    hg.export_onnx(network, tmp_path / "model.onnx", H, graph=GRAPH)
+    assert network.training
+    assert dispatch.wanted == backend
+    with torch.no_grad():
+        expected = network.eval()(x, graph=GRAPH, hypergraph=H)
+    np.testing.assert_allclose(run(tmp_path / "model.onnx", x), expected.numpy(), rtol=1e-4, atol=1e-6)
+    onnx.checker.check_model(tmp_path / "model.onnx")
+    assert list(tmp_path.iterdir()) == [tmp_path / "model.onnx"]
+
+
+def test_links_need_not_be_listed(tmp_path):
+    H, x = make(), torch.randn(6, 5)
+    graph, network = SharedGraph.from_hypergraph(H), Network(Config(model="gcn+hyper-conv", hidden=4), 5, 3)
+    hg.export_onnx(network, tmp_path / "model.onnx", H, graph=graph)
+    with torch.no_grad():
+        expected = network.eval()(x, graph=graph, hypergraph=H)
+    np.testing.assert_allclose(run(tmp_path / "model.onnx", x), expected.numpy(), rtol=1e-4, atol=1e-6)
+
+
+def test_a_trained_network_keeps_its_predictions_and_class_names(tmp_path):
+    data = hg.datasets.load("digits")
+    hg.training.fit(data, Config(max_epochs=20), out=tmp_path)
+    model = hg.load(tmp_path / "model.safetensors")
+    hg.export_onnx(model, tmp_path / "model.onnx", data.hypergraph)
+    scores = run(tmp_path / "model.onnx", data.features("row"))
+    expected = hg.training.predict(model, data)
+    np.testing.assert_allclose(torch.from_numpy(scores).softmax(-1).numpy(), expected, atol=1e-5)
+    properties = {one.key: one.value for one in onnx.load(tmp_path / "model.onnx").metadata_props}
+    assert properties["class_names"].split("\n") == list(data.class_names)
+
+
+def test_mistakes_are_told(tmp_path):
+    with pytest.raises(TypeError, match=r"model must be a network or what hypergnn.load gives; got HypergraphConv"):
+        hg.export_onnx(hg.HypergraphConv(3, 2), tmp_path / "a.onnx")
+    with pytest.raises(ValueError, match=r"a hypergraph must be given to the model 'hyper-conv'; got none"):
+        hg.export_onnx(Network(Config(), 3, 2), tmp_path / "a.onnx")
+    other = hg.Graph.from_links([0], [1], n_vertices=3)
+    with pytest.raises(ValueError, match=r"graph and hypergraph must have the same vertices; got .*"):
+        hg.export_onnx(Network(Config(model="gcn+hyper-conv"), 3, 2), tmp_path / "a.onnx", make(), graph=other)
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,107 @@
+"""The documentation holds: its blocks run, its commands exist, its site is built strictly and needs no network."""
+
+import argparse
+import os
+import re
+import shlex
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from support import browser
+
+from hypergnn.cli import data, explain, predict, report, reproduce, train
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.joinpath("docs").rglob("*.md")])
+MODULES = ["construct", "datasets", "estimator", "explaining", "functional", "io", "layers", "report", "training"]
+
+
+def blocks(page: Path) -> list[tuple[str, str]]:
+    """Language and content of each fenced block."""
+    return re.findall(r"(?ms)^```(\w*)\n(.*?)^```$", page.read_text())
+
+
+def lines_of_code(page: Path) -> list[str]:
+    """Lines of blocks without a language, and of indented ones."""
+    text = page.read_text()
+    plain = "\n".join(content for language, content in blocks(page) if not language)
+    rest = re.sub(r"(?ms)^```.*?^```$", "", text)
+    return [*plain.splitlines(), *re.findall(r"(?m)^ {4}(\S.*)$", rest)]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_blocks_are_of_kinds_that_are_run(page):
+    for language, content in blocks(page):
+        assert language in ("", "python", "math"), f"nothing runs blocks of {language}"
+        # The one block without prompts, for pasting, is run by test_own_csv.
+        assert language != "python" or content.startswith(">>>") or "LabelSpreading" in content, content
+
+
+def test_commands_are_understood():
+    parser = argparse.ArgumentParser()
+    commands = parser.add_subparsers()
+    for command in (reproduce, report, train, predict, explain, data):
+        command.register(commands)
+    typed = [line for page in PAGES for line in lines_of_code(page) if line.startswith("hypergnn ")]
+    assert len(typed) > 20
+    for line in typed:
+        command = re.split(r" {2,}| #", line)[0]  # what follows explains it
+        parser.parse_args(shlex.split(command)[1:])
+
+
+def test_targets_of_make_exist():
+    targets = set(re.findall(r"(?m)^([a-z]+):", ROOT.joinpath("Makefile").read_text()))
+    named = {name for page in PAGES for name in re.findall(r"(?:`| {4}|\n)make ([a-z]+)", page.read_text())}
+    assert len(named) > 5
+    assert named <= targets
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
+    environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+@pytest.mark.slow
+def test_every_public_name_is_in_the_reference(site):
+    headings = {name for page in site.glob("api/*.html") for name in re.findall(r'id="([\w.]+)"', page.read_text())}
+    for module in map(import_module, ["hypergnn", *(f"hypergnn.{name}" for name in MODULES)]):
+        for name in module.__all__:
+            thing = getattr(module, name)
+            if callable(thing):  # under this name, that of the module it is written in, or that of its package
+                home = thing.__module__
+                places = {module.__name__, home, home.rpartition(".")[0]}
+                assert {f"{place}.{name}" for place in places} & headings, name
+
+
+@pytest.mark.slow
+def test_no_role_of_a_docstring_is_left_as_it_is(site):
+    for page in site.glob("api/*.html"):
+        assert not re.findall(r":(?:attr|class|data|exc|func|meth|mod|obj):.*", page.read_text()), page.name
+
+
+@pytest.mark.slow
+def test_pages_load_nothing_from_elsewhere(site):
+    pages = list(site.rglob("*.html"))
+    assert len(pages) > 25
+    for page in pages:
+        assert not re.findall(r'<(?:script|link|img|iframe)[^>]+(?:src|href)="?(?:https?:)?//[^">]+', page.read_text())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["operators", "examples", "api/layers"])
+def test_pages_open_in_a_browser_that_is_offline(site, name):
+    browser.require()
+    with browser.opened(site / f"{name}.html") as (page, complaints):
+        shown = page.locator("article img, article math")
+        sizes = [shown.nth(number).bounding_box() for number in range(shown.count())]
+    assert not complaints
+    assert all(size["width"] > 20 and size["height"] > 10 for size in sizes)
+    assert len(sizes) >= {"operators": 9, "examples": 3, "api/layers": 0}[name]

@@ -1,0 +1,413 @@
+"""A trial gives the same alone, among others, interrupted and resumed, with one worker or two."""
+
+import importlib
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from scipy import sparse
+from support import real_data
+
+import hypergnn as hg
+from hypergnn.kernels.cpu import threads
+from hypergnn.models import KINDS, Config, Network, paper_config
+from hypergnn.persistence.files import locked
+from hypergnn.structures.sparse_features import SparseFeatures
+from hypergnn.training import fit, ledger, workers
+from hypergnn.training.adam import Adam
+from hypergnn.training.engine import Task, train
+from hypergnn.training.order import near_together
+
+SMALL = Config(hidden=4, heads=2, patience=6, max_epochs=16)
+fitting = importlib.import_module("hypergnn.training.trainer")
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Sixty points in three groups, sparse features, a graph and a hypergraph."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 20)
+    x = (rng.random((60, 30)) < 0.05 + 0.5 * (np.arange(30) % 3 == y[:, None])).astype(np.float32)
+    H = hg.construct.from_knn(x, 4)
+    order = rng.permutation(60)
+    return hg.datasets.Dataset(
+        name="small",
+        x=hg.datasets.dataset.sparse.csr_array(x),
+        y=y,
+        class_names=("a", "b", "c"),
+        graph=hg.Graph.from_links(H.vertex, H.hyperedge, 60),
+        hypergraph=H,
+        train=np.sort(order[:12]),
+        val=np.sort(order[12:30]),
+        test=np.sort(order[30:]),
+        source="made here",
+    )
+
+
+def trials(data, config, seeds):
+    return {trial.seed: trial for trial in train(Task.of(data, config), config, seeds)}
+
+
+@pytest.mark.parametrize("model", KINDS)
+def test_a_trial_is_the_same_alone_and_in_any_company(data, model):
+    config = replace(SMALL, model=model)
+    alone, together = trials(data, config, [5]), trials(data, config, [3, 5, 8, 1])
+    assert together[5].curves == alone[5].curves
+    assert together[5].epochs == alone[5].epochs
+    assert torch.equal(together[5].scores, alone[5].scores)
+    assert together[3].curves != together[5].curves
+
+
+@pytest.mark.parametrize("model", ["hyper-conv", "gcn", "gcn+hyper-conv"])
+@pytest.mark.parametrize("dense", [True, False])
+def test_what_is_known_beforehand_changes_no_score(data, model, dense):
+    config = replace(SMALL, model=model, depth=3)
+    task = Task.of(replace(data, x=data.x.toarray()) if dense else data, config)
+    network = Network(config, task.n_features, task.n_classes).eval()
+    propagated = network.propagate(task.x, **task.structures)
+    assert (propagated is not None) is dense
+    whole = network(task.x, **task.structures)
+    part = task.part(task.val, config, propagated)
+    near = network(part.x, **task.structures, propagated=part.propagated, fields=part.fields)
+    torch.testing.assert_close(near[part.rows], whole[task.val])
+
+
+@pytest.mark.parametrize("model", KINDS)
+@pytest.mark.parametrize("centroids", ["all", "some", "none"])
+def test_in_another_order_the_same_is_learned(data, model, centroids):
+    H, config = data.hypergraph, replace(SMALL, model=model, dropout=0.0, attention_dropout=0.0)
+    if centroids != "all":  # and some vertices and hyperedges have nothing in common with others
+        centroid = np.where(np.arange(60) % 7, H.centroid.numpy(), -1) if centroids == "some" else None
+        kept = H.vertex.numpy() % 9 > 0
+        H = hg.Hypergraph.from_incidence(
+            H.vertex[kept], H.hyperedge[kept], 60, 60, weight=1 + np.arange(60) % 4, centroid=centroid
+        )
+    given = replace(data, hypergraph=H)
+    ordered = near_together(given)
+    assert (ordered.y != given.y).any()
+    curves = [trials(one, config, [0])[0].curves for one in (given, ordered)]
+    for name, curve in curves[0].items():
+        assert curves[1][name] == pytest.approx(curve, rel=1e-4)
+
+
+def test_what_is_joined_comes_to_lie_together(data):
+    numbers = np.random.default_rng(0).permutation(60)
+    ring = [[numbers[k], numbers[(k + 1) % 60]] for k in range(60)]
+    H = near_together(replace(data, hypergraph=hg.Hypergraph.from_hyperedges(ring, n_vertices=60))).hypergraph
+    members = H.to_scipy().tocsc().indices.reshape(60, 2)
+    assert np.ptp(members.astype(int), axis=1).max() <= 4
+    empty = replace(data, hypergraph=hg.Hypergraph.from_hyperedges([], n_vertices=60))
+    assert near_together(empty) is empty
+
+
+def test_every_epoch_is_counted_once(data):
+    seen = []
+    run = fit(data, SMALL, trials=3, batch=1, jobs=1, on_progress=seen.append)
+    assert seen[-1].epochs == sum(record["epochs"] for record in run.records)
+
+
+@pytest.mark.parametrize("backend", ["numba", "torch"])
+def test_the_optimiser_is_adam(backend, monkeypatch):
+    monkeypatch.setattr("hypergnn.kernels.dispatch.wanted", backend)
+    ours = {"p": torch.rand(3, 5, dtype=torch.float64).requires_grad_()}
+    theirs = ours["p"].detach().clone().requires_grad_()
+    adam, reference = Adam(ours, 0.01, 0.1), torch.optim.Adam([theirs], lr=0.01, weight_decay=0.1)
+    for _ in range(20):
+        for one in (ours["p"], theirs):
+            one.sin().sum().backward()
+        adam.step()
+        reference.step()
+        reference.zero_grad()
+    torch.testing.assert_close(ours["p"], theirs)
+
+
+@pytest.mark.parametrize("model", KINDS)
+def test_both_backends_give_the_same_validation_curve(data, model, monkeypatch):
+    config = replace(SMALL, model=model)
+    curves = {}
+    for backend in ("numba", "torch"):
+        monkeypatch.setattr("hypergnn.kernels.dispatch.wanted", backend)
+        curves[backend] = [trial.curves["val_loss"] for trial in trials(data, config, [0, 1, 2]).values()]
+    assert curves["numba"] == [pytest.approx(curve, rel=1e-5) for curve in curves["torch"]]
+
+
+def test_trials_leave_when_their_patience_is_over_and_keep_their_best_epoch(data):
+    finished = trials(data, replace(SMALL, max_epochs=150, learning_rate=0.05), range(6))
+    assert len({trial.epochs for trial in finished.values()}) > 1
+    for trial in finished.values():
+        losses = trial.curves["val_loss"]
+        assert len(losses) == trial.epochs
+        assert trial.best_epoch == int(np.argmin(losses))
+        assert trial.epochs in (trial.best_epoch + 1 + SMALL.patience, 150)
+        assert trial.loss["val"] == pytest.approx(min(losses), rel=1e-6)
+        right = trial.scores.argmax(1).numpy() == data.y
+        assert trial.accuracy["test"] == pytest.approx(100 * right[data.test].mean())
+
+
+@pytest.mark.parametrize("model", KINDS)
+def test_every_model_learns(data, model):
+    options = {"max_epochs": 50, "patience": 50, "learning_rate": 0.04, "dropout": 0.1, "attention_dropout": 0.1}
+    finished = trials(data, replace(SMALL, model=model, **options), [0])
+    assert finished[0].accuracy["train"] > 90
+    assert finished[0].accuracy["test"] > (50 if model == "mlp" else 70)
+
+
+def test_the_engine_trains_as_plain_torch_does(data):
+    config = replace(SMALL, dropout=0.0, feature_scaling="none", max_epochs=15)
+    network = Network(config, data.n_features, data.n_classes)
+    network.reset_parameters(torch.Generator().manual_seed(2))
+    optimizer = torch.optim.Adam(network.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay)
+    y, chosen = torch.from_numpy(data.y), torch.from_numpy(data.train)
+    losses = []
+    for _ in range(15):
+        loss = torch.nn.functional.cross_entropy(
+            network(data.features(), hypergraph=data.hypergraph)[chosen], y[chosen]
+        )
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert trials(data, config, [1, 2])[2].curves["train_loss"] == pytest.approx(losses, rel=1e-4)
+
+
+def test_the_number_of_workers_and_the_size_of_batches_change_nothing(data):
+    runs = [
+        fit(data, SMALL, trials=6, jobs=jobs, batch=batch)
+        for jobs, batch in [(1, None), (2, None), (2, 1), (1, 6), (2, 4)]
+    ]
+    for run in runs[1:]:
+        assert [without_time(record) for record in run.records] == [without_time(record) for record in runs[0].records]
+
+
+def without_time(record):
+    return {key: value for key, value in record.items() if key != "seconds"}
+
+
+def test_a_run_is_resumed_where_it_was(data, tmp_path):
+    whole = fit(data, SMALL, trials=6, out=tmp_path / "whole")
+    fit(data, SMALL, trials=2, out=tmp_path / "parts")
+    seen = []
+    resumed = fit(data, SMALL, trials=6, out=tmp_path / "parts", on_progress=lambda progress: seen.append(progress))
+    assert [without_time(one) for one in resumed.records] == [without_time(one) for one in whole.records]
+    assert seen[0].done == 2
+    assert seen[-1].done == seen[-1].total == 6
+    assert fit(data, SMALL, trials=3, out=tmp_path / "parts").records == resumed.records[:3]
+
+
+def test_another_configuration_in_the_same_folder_is_refused(data, tmp_path):
+    fit(data, SMALL, trials=1, out=tmp_path)
+    with pytest.raises(ValueError, match=r"config\.hidden: 4 in the run, 5 now"):
+        fit(data, replace(SMALL, hidden=5), trials=1, out=tmp_path)
+
+
+def test_the_best_model_is_kept_and_gives_what_was_recorded(data, tmp_path):
+    run = fit(data, SMALL, trials=4, out=tmp_path)
+    saved = hg.load(tmp_path / "model.safetensors")
+    best = min(run.records, key=lambda record: record["val_loss"])
+    assert saved.about["seed"] == best["seed"]
+    assert saved.class_names == ("a", "b", "c")
+    scores = saved.network(data.features(normalize="row"), hypergraph=data.hypergraph)
+    accuracy = 100 * float((scores.argmax(1).numpy() == data.y)[data.test].mean())
+    assert accuracy == pytest.approx(best["test_accuracy"])
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_interrupt_keeps_what_is_finished(data, tmp_path, jobs):
+    def interrupt(progress):
+        if progress.done == 2:
+            raise KeyboardInterrupt
+
+    run = fit(data, SMALL, trials=6, batch=1, jobs=jobs, out=tmp_path, curves=True, on_progress=interrupt)
+    assert run.interrupted
+    assert len(run.records) == 2
+    assert not multiprocessing.active_children()
+    assert not fit(data, SMALL, trials=6, out=tmp_path).interrupted
+
+
+@pytest.mark.timing
+def test_trials_together_cost_less_than_one_after_another():
+    """At most 0.7 of the time for 32 trials of hyper-conv on Cora; medians of interleaved rounds."""
+    cora = real_data.load("cora")
+    config = replace(paper_config("cora"), max_epochs=4)
+    task = Task.of(cora, config)
+    torch.set_num_threads(os.cpu_count())  # torch's own default
+
+    def one_after_another():
+        return [trial for seed in range(32) for trial in train(task, config, [seed])]
+
+    def together():
+        return fit(cora, config, trials=32).records
+
+    seconds = {one_after_another: [], together: []}
+    for _ in range(3):
+        for way, times in seconds.items():
+            start = time.perf_counter()
+            assert len(way()) == 32
+            times.append(time.perf_counter() - start)
+    assert np.median(seconds[together]) <= 0.7 * np.median(seconds[one_after_another])
+
+
+def test_a_trial_that_diverges_is_recorded_with_its_best_epoch(data, tmp_path):
+    run = fit(data, replace(SMALL, learning_rate=1e30), trials=1, out=tmp_path, curves=True)
+    assert run.records[0]["epochs"] < SMALL.max_epochs
+    assert np.isfinite(run.records[0]["val_loss"])
+    assert None in ledger.read(tmp_path).curves(0)["val_loss"]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_error_in_training_reaches_the_caller(data, jobs, monkeypatch):
+    broken = replace(data, y=np.full(60, 2))
+    object.__setattr__(broken, "class_names", ("a",))
+    monkeypatch.setattr(sys.modules["hypergnn.training.trainer"], "near_together", lambda _: broken)
+    with pytest.raises((RuntimeError, IndexError)):
+        fit(data, SMALL, trials=2, batch=1, jobs=jobs)
+
+
+class _UnreadableError(Exception):
+    """Cannot be made again from what it shows."""
+
+    def __init__(self, one, two):
+        super().__init__(f"{one} and {two}")
+
+
+@pytest.mark.parametrize("error", [ValueError("wrong"), _UnreadableError(1, 2), ValueError(lambda: 0)])
+def test_an_error_of_a_worker_reaches_the_caller_whatever_it_holds(data, monkeypatch, error):
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr(workers, "_warm_up", lambda *_: None)
+    monkeypatch.setattr(workers, "train", fail)
+    with pytest.raises(ValueError if str(error) == "wrong" else RuntimeError, match=r"wrong|a worker failed|in fail"):
+        fit(data, SMALL, trials=2, batch=1, jobs=2)
+
+
+def test_kernels_run_in_a_process_forked_by_the_user(data):
+    x, H = torch.rand(60, 8), data.hypergraph
+    expected = hg.functional.hypergraph_conv(x, H)
+
+    def compute(connection):
+        torch.set_num_threads(2)
+        threads.WORTH_A_THREAD = 1
+        connection.send(threads.pool() is pool)
+        connection.send_bytes(hg.functional.hypergraph_conv(x, H).numpy().tobytes())
+
+    before, threads.WORTH_A_THREAD = threads.WORTH_A_THREAD, 1
+    hg.functional.hypergraph_conv(x, H)  # starts the threads that a fork lacks
+    threads.WORTH_A_THREAD, pool = before, threads.pool()
+    near, far = multiprocessing.Pipe()
+    child = multiprocessing.get_context("fork").Process(target=compute, args=(far,))
+    child.start()
+    assert near.poll(60)
+    assert not near.recv()  # whose queue may be locked by a thread that the child lacks
+    assert near.recv_bytes() == expected.numpy().tobytes()
+    child.join()
+    near.close()
+    far.close()
+
+
+def test_a_worker_that_is_killed_is_an_error_that_says_so(data):
+    def kill(_):
+        for child in multiprocessing.active_children():
+            os.kill(child.pid, signal.SIGKILL)
+
+    with pytest.raises(RuntimeError, match="a worker was killed: was there too little memory"):
+        fit(data, replace(SMALL, max_epochs=100_000), trials=2, jobs=2, batch=1, on_progress=kill)
+    assert not multiprocessing.active_children()
+
+
+@pytest.mark.slow
+def test_workers_end_with_their_parent_and_do_not_hold_its_lock(tmp_path):
+    code = """if True:
+        import multiprocessing, sys, hypergnn as hg
+        def tell(progress):
+            print(*[child.pid for child in multiprocessing.active_children()], flush=True)
+        config = hg.models.Config(max_epochs=100_000, patience=100_000)
+        options = dict(trials=4, jobs=2, batch=1, out=sys.argv[1])
+        hg.training.fit(hg.datasets.load("digits"), config, **options, on_progress=tell)
+    """
+    parent = subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "run")], stdout=subprocess.PIPE, text=True)
+    pids = [int(pid) for pid in parent.stdout.readline().split()]
+    assert len(pids) == 2
+    parent.kill()
+    parent.communicate()
+    with locked(tmp_path / "run" / ledger.LOCK):
+        pass
+    deadline = time.monotonic() + 60
+    while any(Path(f"/proc/{pid}").exists() for pid in pids) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
+
+
+@pytest.mark.parametrize("fork", [True, False])
+def test_processes_and_threads_give_the_same(data, monkeypatch, fork):
+    alone = fit(data, SMALL, trials=4, jobs=1, batch=1)
+    monkeypatch.setattr(workers, "_can_fork", lambda _: fork)
+    together = fit(data, SMALL, trials=4, jobs=2, batch=2)
+    assert [without_time(one) for one in together.records] == [without_time(one) for one in alone.records]
+
+
+def test_settings_of_the_paper():
+    assert paper_config("cora", "gat") == Config(model="gat", learning_rate=0.005, weight_decay=3e-4, hidden=8, heads=8)
+    assert (paper_config("pubmed").learning_rate, paper_config("pubmed").weight_decay) == (0.01, 1e-3)
+
+
+@pytest.mark.parametrize(
+    ("call", "match"),
+    [
+        (lambda _: Config(model="gnn"), r"model must be one of 'hyper-conv', .*; got 'gnn'"),
+        (lambda _: Config(depth=0), r"depth must be at least 1; got 0"),
+        (lambda _: Config(dropout=1.0), r"dropout must be a number from 0 up to, but not including, 1"),
+        (lambda _: Config(learning_rate=0), r"learning_rate must be positive"),
+        (lambda data: fit(data, trials=0), r"trials must be at least 1; got 0"),
+        (lambda data: fit(data, curves=True), r"out must be given with curves"),
+        (lambda data: fit(replace(data, graph=None), Config(model="gcn")), r"'gcn' needs a graph, and small has none"),
+        (
+            lambda data: Network(Config(), 30, 3)(data.features()),
+            r"a hypergraph must be given to the model 'hyper-conv'",
+        ),
+    ],
+)
+def test_bad_settings_are_refused(data, call, match):
+    with pytest.raises(ValueError, match=match):
+        call(data)
+
+
+def test_without_vertices_to_validate_on_a_trial_takes_all_epochs_and_its_last_parameters(data):
+    config = replace(SMALL, patience=2, max_epochs=8)
+    task = replace(Task.of(data, config), val=torch.empty(0, dtype=torch.int64), test=torch.empty(0, dtype=torch.int64))
+    trial = next(train(task, config, [4]))
+    longer = next(train(task, replace(config, max_epochs=9), [4]))
+    assert (trial.epochs, trial.best_epoch, len(trial.curves["train_loss"])) == (8, 7, 8)
+    assert trial.curves["val_loss"] == []
+    assert trial.curves["train_loss"] == longer.curves["train_loss"][:8]
+    assert not torch.equal(trial.scores, longer.scores)
+    assert np.isnan([trial.accuracy["val"], trial.accuracy["test"], trial.loss["val"]]).all()
+
+
+@pytest.mark.parametrize("model", KINDS)
+def test_networks_take_batches_of_features(data, model):
+    network = Network(replace(SMALL, model=model), data.n_features, 3).eval()
+    x = torch.rand(2, 60, data.n_features)
+    structures = {"graph": data.graph, "hypergraph": data.hypergraph}
+    expected = torch.stack([network(one, **structures) for one in x])
+    torch.testing.assert_close(network(x, **structures), expected)
+
+
+def test_features_that_are_stored_sparse_leave_room_for_more_trials(monkeypatch):
+    monkeypatch.setattr(os, "sysconf", lambda name: {"SC_AVPHYS_PAGES": 1 << 17, "SC_PAGE_SIZE": 1 << 12}[name])
+    few = sparse.csr_array(np.eye(300, 50_000, dtype=np.float32))
+    nothing = torch.empty(0, dtype=torch.int64)
+    rest = (torch.zeros(300, dtype=torch.int64), *[nothing] * 3)
+    batches = [
+        fitting._fitting_batch(Task(x, {}, *rest, n_features=50_000, n_classes=2), Config(), jobs=1)
+        for x in (SparseFeatures.from_scipy(few), torch.from_numpy(few.toarray()))
+    ]
+    assert batches == [2, 1], "each trial has parameters of its own, for all 50 000 features"
