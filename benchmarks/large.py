@@ -17,7 +17,7 @@ from benchmarks.peers import DHG, DHGPlus, Peer, PyG, TorchSparse
 from benchmarks.settings import Settings
 from hypergnn import Hypergraph
 from hypergnn.kernels.cpu.large_groups import large_groups
-from hypergnn.structures.incidence import Segments
+from hypergnn.structures.incidence import Incidence
 
 FEATURES = 64
 PEERS: dict[str, Peer] = {peer.name: peer for peer in (PyG(), TorchSparse("row"), DHGPlus(), DHG())}
@@ -133,15 +133,15 @@ def bytes_moved(H: Hypergraph, features: int = FEATURES) -> int:
         >>> bytes_moved(Hypergraph.from_hyperedges([[0, 1, 2]], n_vertices=3), features=2)
         208
     """
-    return 2 * sum(_bytes_of_a_sum(by, 4 * features) for by in (H.hyperedges, H.vertices))
+    return 2 * sum(_bytes_of_a_sum(by, 4 * features) for by in (H.incidence.T, H.incidence))
 
 
-def _bytes_of_a_sum(by: Segments, row: int) -> int:
-    found = large_groups(by.offsets, by.back_offsets, by.back_members, row)
-    n_gathered, n_walked = by.members.shape[0], 0
+def _bytes_of_a_sum(by: Incidence, row: int) -> int:
+    found = large_groups(by, row)
+    n_gathered, n_walked = by.n_pairs, 0
     if found is not None:
         n_gathered, n_walked = n_gathered - found.members.size, int(np.count_nonzero(np.diff(found.offsets)))
-    return (n_gathered + n_walked + by.n_groups) * row + by.members.shape[0] * by.members.element_size()
+    return (n_gathered + n_walked + by.n_rows) * row + by.n_pairs * by.members.element_size()
 
 
 def _growth_of_pyg(settings: Settings, say: Say) -> dict[str, Any]:

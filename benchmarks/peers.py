@@ -78,7 +78,7 @@ class DHG(Peer):
         """A DHG hypergraph; hyperedges with the same members are merged and their weights added, which changes no T."""
         import dhg
 
-        members = H.hyperedge_members.split(H.hyperedge_offsets.diff().tolist())
+        members = H.incidence.back_members.split(H.incidence.back_offsets.diff().tolist())
         return dhg.Hypergraph(H.n_vertices, [part.tolist() for part in members if part.numel()], merge_op="sum")
 
     def conv(self, n_in: int, n_out: int, *, bias: bool = True) -> nn.Module:

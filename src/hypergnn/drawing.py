@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hypergnn._utils.checks import Names, check_size, find_named
 from hypergnn._utils.display import quiet_axes, shortened
 from hypergnn._utils.extras import import_extra
-from hypergnn.functional.convolution import check_hypergraph
+from hypergnn.functional.checks import check_hypergraph
 from hypergnn.io import to_xgi
 from hypergnn.structures.hypergraph import Hypergraph
 

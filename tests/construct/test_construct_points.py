@@ -20,7 +20,7 @@ from hypergnn.construct import from_clusters, from_knn, points
 
 
 def members(H):
-    return [set(edge) for edge in np.split(H.hyperedge_members.numpy(), H.hyperedge_offsets[1:-1].numpy())]
+    return [set(edge) for edge in np.split(H.incidence.back_members.numpy(), H.incidence.back_offsets[1:-1].numpy())]
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cityblock", "cosine"])

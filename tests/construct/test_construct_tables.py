@@ -21,7 +21,7 @@ KINDS = pytest.mark.parametrize("kind", [dict, pd.DataFrame, pl.DataFrame, pa.ta
 
 
 def hyperedges(H):
-    groups = np.split(H.hyperedge_members.numpy(), H.hyperedge_offsets[1:-1].numpy())
+    groups = np.split(H.incidence.back_members.numpy(), H.incidence.back_offsets[1:-1].numpy())
     return dict(zip(H.hyperedge_names.tolist(), [group.tolist() for group in groups], strict=True))
 
 

@@ -96,7 +96,7 @@ def test_hyperedge_is_an_article_and_all_linked_to_it():
     neighbours = planetoid.unpickle("graph", files["ind.citeseer.graph"])
     expected = {article: {article, *linked} for article, linked in neighbours.items()}
     H = real_data.load("citeseer").hypergraph
-    offsets, members = H.hyperedge_offsets.tolist(), H.hyperedge_members.tolist()
+    offsets, members = H.incidence.back_offsets.tolist(), H.incidence.back_members.tolist()
     assert {e: set(members[offsets[e] : offsets[e + 1]]) for e in range(H.n_hyperedges)} == expected
     assert H.centroid.tolist() == list(range(H.n_vertices))
 
@@ -175,7 +175,7 @@ def test_digits_hyperedges_are_nearest_neighbours():
     data = hg.datasets.load("digits")
     distance = torch.cdist(torch.from_numpy(data.x).double(), torch.from_numpy(data.x).double())
     nearest = distance.kthvalue(11, dim=1).values  # the point itself is the first
-    members = data.hypergraph.hyperedge_members.reshape(-1, 11).long()
+    members = data.hypergraph.incidence.back_members.reshape(-1, 11).long()
     reached = distance.gather(1, members)
     torch.testing.assert_close(reached.max(dim=1).values, nearest)
     assert (members == torch.arange(1797)[:, None]).sum(dim=1).eq(1).all()

@@ -61,6 +61,8 @@ def test_compiled_model_gives_the_same_output_and_gradients(inputs):
 
 
 WITH_DEFAULT_COMPILER = """
+import sys
+sys.path.append("..")
 import torch, test_compile
 for name in test_compile.STRUCTURES:
     model, arguments = test_compile.make(name)

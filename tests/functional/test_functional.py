@@ -8,8 +8,8 @@ from support.structures import adjacency, attended, centroids, dense, hypergraph
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.autograd import gradcheck
 
-from hypergnn import Graph, Hypergraph, functional, reference
-from hypergnn.kernels import fixed_transition
+from hypergnn import Graph, Hypergraph, functional, kernels, reference
+from hypergnn.functional.attention import attended_transition
 
 pytestmark = pytest.mark.usefixtures("backend")
 
@@ -140,7 +140,7 @@ def test_degrees_that_a_softmax_makes_1_need_not_be_summed(H, normalization, sof
     P, a = random(3, 2, 4), random(2, 8).requires_grad_()
     incidence, projected = score(H, x, u, P, P, a, softmax_over)
     found, wanted = (
-        functional.hypergraph_attention(
+        attended_transition(
             projected, H, incidence, normalization=normalization, dropped=2 * incidence, softmax_over=known
         )
         for known in (softmax_over, None)
@@ -292,9 +292,10 @@ def test_the_projection_comes_on_the_cheaper_side(monkeypatch, width):
 
     def counting(x, *given, **scalings):
         widths.append(x.shape[-1])
-        return fixed_transition(x, *given, **scalings)
+        return transition(x, *given, **scalings)
 
-    monkeypatch.setattr("hypergnn.functional.convolution.fixed_transition", counting)
+    transition = kernels.transition
+    monkeypatch.setattr(kernels, "transition", counting)
     functional.hypergraph_conv(random(4, 5), WORKED, projection=random(5, width))
     assert set(widths) == {min(width, 5)}
 

@@ -1,7 +1,8 @@
-"""New rows read the hyperedges of a hypergraph: as its vertices do, and without a trace."""
+"""New vertices receive from the hyperedges of a hypergraph: as its own vertices do, and without a trace."""
 
 import pytest
 import torch
+from scipy import sparse
 from support import structures
 from torch.testing import assert_close
 
@@ -11,83 +12,97 @@ from hypergnn.models import Config, Network
 
 
 def features(H, width=5):
-    return torch.rand(H.n_vertices, width, generator=torch.Generator().manual_seed(1))
+    return torch.rand(H.n_vertices, width, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
 
 
-def test_rows_with_the_memberships_of_vertices_gather_what_these_gather(H, normalization):
-    x = features(H).double()
+def twice(x):
+    return torch.cat([x, x])
+
+
+def test_those_with_the_memberships_of_vertices_receive_what_these_receive(H, normalization):
+    x = features(H)
     expected = functional.hypergraph_conv(x, H, normalization=normalization)
-    assert_close(functional.hypergraph_read(x, H, H, normalization=normalization), expected)
+    (block,) = H.joined_by(H.to_scipy())
+    assert_close(functional.hypergraph_conv(twice(x), block, normalization=normalization), expected)
 
 
-def readers_of(H):
-    """Three rows: one in every hyperedge, one in every second, one in none."""
-    hyperedges = [[0, 1] if place % 2 == 0 else [0] for place in range(H.n_hyperedges)]
-    return hg.Hypergraph.from_hyperedges(hyperedges, n_vertices=3, weight=H.weight)
+def some(H):
+    """Three new vertices: one in every hyperedge, one in every second, one in none."""
+    dense = torch.zeros(3, H.n_hyperedges)
+    dense[0], dense[1, ::2] = 1, 1
+    return sparse.csr_array(dense.numpy())
 
 
-def test_reading_is_the_dense_transition_with_another_incidence_on_its_left(H, normalization):
-    x, new = structures.random(H.n_vertices, 4), readers_of(H)
-    T = reference.reading(structures.dense(new), structures.dense(H), H.weight, normalization)
-    assert_close(functional.hypergraph_read(x, H, new, normalization=normalization), T @ x)
+def test_it_is_the_dense_transition_with_another_incidence_on_its_left(H, normalization):
+    x, new = structures.random(H.n_vertices, 4), some(H)
+    (block,) = H.joined_by(new)
+    every = torch.cat([x, structures.random(3, 4)])
+    R = torch.from_numpy(new.toarray()).double()
+    T = reference.reading(R, structures.dense(H), H.weight, normalization)
+    assert_close(functional.hypergraph_conv(every, block, normalization=normalization), T @ x)
     weight = H.weight * 2 + torch.arange(H.n_hyperedges)
-    T = reference.reading(structures.dense(new), structures.dense(H), weight, normalization)
-    assert_close(functional.hypergraph_read(x, H, new, normalization=normalization, weight=weight), T @ x)
+    T = reference.reading(R, structures.dense(H), weight, normalization)
+    assert_close(functional.hypergraph_conv(every, block, normalization=normalization, weight=weight), T @ x)
 
 
-def test_gradients_of_reading(H, normalization):
-    x, new = structures.random(H.n_vertices, 2).requires_grad_(), readers_of(H)
+def test_gradients(H, normalization):
+    x, (block,) = structures.random(H.n_vertices + 3, 2).requires_grad_(), H.joined_by(some(H))
     weight = (H.weight + 0.5).requires_grad_()
 
-    def read(x, weight):
-        return functional.hypergraph_read(x, H, new, normalization=normalization, weight=weight)
+    def run(x, weight):
+        return functional.hypergraph_conv(x, block, normalization=normalization, weight=weight)
 
-    assert torch.autograd.gradcheck(read, (x, weight))
+    assert torch.autograd.gradcheck(run, (x, weight))
 
 
 @pytest.mark.parametrize("layer", [hg.HypergraphConv, hg.HypergraphAttention])
-def test_layers_read_as_they_convolve(H, normalization, layer):
-    x, one = features(H), layer(5, 3, heads=2, skip=True, normalization=normalization).eval()
-    assert_close(one.read(x, H, x, H), one(x, H))
+def test_layers_treat_them_as_vertices(H, normalization, layer):
+    x, one = features(H), layer(5, 3, heads=2, skip=True, normalization=normalization).double().eval()
+    (block,) = H.joined_by(H.to_scipy())
+    assert_close(one(twice(x), block), one(x, H))
 
 
-def test_learned_weights_count_for_new_rows(H):
-    x, layer = features(H), hg.HypergraphConv(5, 3, learn_weight=True)
+def test_learned_weights_count_for_them(H):
+    x, layer = features(H), hg.HypergraphConv(5, 3, learn_weight=True).double()
     torch.nn.init.normal_(layer.weight_score)
-    assert_close(layer.read(x, H, x, H), layer(x, H))
+    assert_close(layer(twice(x), H.joined_by(H.to_scipy())[0]), layer(x, H))
 
 
-@pytest.mark.parametrize("model", ["hyper-conv", "hyper-attention", "mlp"])
-def test_networks_read_as_they_score(H, model):
-    x, network = features(H), Network(Config(model=model, depth=3), 5, 2).eval()
-    assert_close(network.read(x, H, x, H), network(x, hypergraph=H))
-    assert_close(network.read(x, H, x, H, hidden=True), network.hidden(x, hypergraph=H))
+@pytest.mark.parametrize("model", ["hyper-conv", "hyper-attention"])
+def test_networks_score_them_as_vertices(H, model):
+    x, network = features(H), Network(Config(model=model, depth=3), 5, 2).double().eval()
+    assert_close(network(twice(x), hypergraph=H.joined_by(H.to_scipy(), 3)), network(x, hypergraph=H))
+    hidden = network.hidden(twice(x), hypergraph=H.joined_by(H.to_scipy(), 2))
+    assert_close(hidden, network.hidden(x, hypergraph=H))
 
 
 def test_the_numbers_of_an_example_worked_by_hand():
     H = hg.Hypergraph.from_hyperedges([[0, 1], [1, 2, 3]], n_vertices=4, weight=[1.0, 3.0])
-    x = torch.tensor([[2.0], [4.0], [6.0], [8.0]])
-    new = hg.Hypergraph.from_hyperedges([[0], [0, 1]], n_vertices=3, weight=[1.0, 3.0])
-    # means 3 and 6; the first row weighs them 1 : 3, the second reads the latter, the third nothing
-    out = functional.hypergraph_read(x, H, new, normalization="row")
+    x = torch.tensor([[2.0], [4.0], [6.0], [8.0], [0.0], [0.0], [0.0]])
+    (block,) = H.joined_by(sparse.csr_array([[1, 1], [0, 1], [0, 0]]))
+    # means 3 and 6; the first row weighs them 1 : 3, the second receives the latter, the third nothing
+    out = functional.hypergraph_conv(x, block, normalization="row")
     assert_close(out, torch.tensor([[(3.0 + 3 * 6.0) / 4], [6.0], [0.0]]))
 
 
 @pytest.mark.parametrize("model", ["hyper-conv", "hyper-attention"])
-def test_no_new_row_depends_on_another(model):
+def test_none_depends_on_another(model):
     H = hg.Hypergraph.from_hyperedges([[0, 1, 2], [2, 3]], n_vertices=4)
-    x, network = features(H), Network(Config(model=model), 5, 2).eval()
-    x_new = torch.rand(2, 5)
-    both = hg.Hypergraph.from_hyperedges([[0, 1], [0]], n_vertices=2)
-    first = hg.Hypergraph.from_hyperedges([[0], [0]], n_vertices=1)
-    assert_close(network.read(x, H, x_new, both)[:1], network.read(x, H, x_new[:1], first))
+    x, network = torch.rand(6, 5), Network(Config(model=model), 5, 2).eval()
+    both, first = (sparse.csr_array(rows) for rows in ([[1, 1], [1, 0]], [[1, 1]]))
+    scores = network(x, hypergraph=H.joined_by(both, 2))
+    assert_close(scores[:1], network(x[:5], hypergraph=H.joined_by(first, 2)))
 
 
-def test_what_cannot_be_read_is_refused():
+def test_what_does_not_fit_is_refused():
     H = hg.Hypergraph.from_hyperedges([[0, 1]], n_vertices=2)
-    x, other = torch.rand(2, 3), hg.Hypergraph.from_hyperedges([[0], [0]], n_vertices=1)
-    with pytest.raises(ValueError, match="readers must have the 1 hyperedges of H; got 2"):
-        functional.hypergraph_read(x, H, other)
+    with pytest.raises(ValueError, match="memberships must have 1 columns, one per hyperedge; got 2"):
+        H.joined_by(sparse.csr_array([[1, 0]]))
+    with pytest.raises(TypeError, match="memberships must be a SciPy sparse matrix"):
+        H.joined_by([[1]])
+    (block,) = H.joined_by(sparse.csr_array([[1]]))
     layer = hg.HypergraphAttention(3, 2, softmax_over="vertices")
     with pytest.raises(ValueError, match="softmax_over='hyperedges'"):
-        layer.read(x, H, x, H)
+        layer(torch.rand(3, 3), block)
+    with pytest.raises(ValueError, match="the receivers of this one have incidences of their own"):
+        functional.hypergraph_attention(torch.rand(3, 1, 2), block, torch.rand(2, 1))

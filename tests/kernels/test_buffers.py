@@ -10,7 +10,6 @@ import torch
 
 from hypergnn import Hypergraph, functional
 from hypergnn.kernels.cpu import buffers
-from hypergnn.training.allocator import kept_memory
 
 MANY = buffers.KEPT_LARGE // 4  # single-precision numbers that are large together
 
@@ -85,7 +84,7 @@ def test_what_is_idle_makes_room_for_what_is_new():
     larger = buffers.empty((4 * MANY,), torch.float32)  # with what waits, twice as much as was ever lent
     assert larger.shape == (4 * MANY,)
     assert how_many_are_idle() == 2
-    with kept_memory():
+    with buffers.reused_buffers():
         pass
     assert how_many_are_idle() == 0
 
@@ -98,7 +97,7 @@ def test_a_step_of_training_that_repeats_asks_the_system_for_nothing(asked):
             x[1] = buffers.empty((wide * MANY,), torch.float32)
             del x
 
-    with kept_memory():
+    with buffers.reused_buffers():
         step()
         n_asked = len(asked)
         for _ in range(3):
@@ -114,7 +113,7 @@ def test_what_is_kept_is_offered_to_the_system_afterwards(monkeypatch):
     monkeypatch.setattr(buffers, "SPARE", 4 * MANY)
 
     def fail():
-        with kept_memory(), kept_memory():
+        with buffers.reused_buffers(), buffers.reused_buffers():
             buffers.empty((MANY,), torch.float32)
             raise KeyError
 

@@ -20,7 +20,6 @@ from hypergnn.kernels import (
     cross_entropy,
     dispatch,
     elu_dropout,
-    fixed_transition,
     head_scores,
     inverse,
     matmul,
@@ -38,15 +37,15 @@ pytestmark = pytest.mark.usefixtures("backend")
 
 def test_sums_equal_dense_products(H):
     x, u = random(H.n_vertices, 3), random(H.n_hyperedges, 3)
-    torch.testing.assert_close(segment_sum(x, by=H.hyperedges), dense(H).T @ x)
-    torch.testing.assert_close(segment_sum(u, by=H.vertices), dense(H) @ u)
+    torch.testing.assert_close(segment_sum(x, by=H.incidence.T), dense(H).T @ x)
+    torch.testing.assert_close(segment_sum(u, by=H.incidence), dense(H) @ u)
 
 
 def test_sums_with_values_equal_dense_products_per_trial_and_head(H):
     x, u = random(2, H.n_vertices, 4, 3), random(2, H.n_hyperedges, 4, 3)
     values = random(2, H.n_incidences, 4)
-    to_hyperedges = segment_sum(x, by=H.hyperedges, values=values)
-    to_vertices = segment_sum(u, by=H.vertices, values=values)
+    to_hyperedges = segment_sum(x, by=H.incidence.T, values=values)
+    to_vertices = segment_sum(u, by=H.incidence, values=values)
     for trial in range(2):
         for head in range(4):
             matrix = attended(H, values[trial, :, head])
@@ -57,15 +56,15 @@ def test_sums_with_values_equal_dense_products_per_trial_and_head(H):
 def test_trials_may_share_features_or_values():
     H = hypergraph("more vertices than hyperedges")
     x, values = random(H.n_vertices, 2, 3), random(5, H.n_incidences, 2)
-    shared = segment_sum(x, by=H.hyperedges, values=values)
-    torch.testing.assert_close(shared[3], segment_sum(x, by=H.hyperedges, values=values[3]))
-    assert segment_sum(random(5, H.n_vertices, 3), by=H.hyperedges).shape == (5, H.n_hyperedges, 3)
+    shared = segment_sum(x, by=H.incidence.T, values=values)
+    torch.testing.assert_close(shared[3], segment_sum(x, by=H.incidence.T, values=values[3]))
+    assert segment_sum(random(5, H.n_vertices, 3), by=H.incidence.T).shape == (5, H.n_hyperedges, 3)
 
 
 @pytest.mark.parametrize("side", ["vertices", "hyperedges"])
 def test_gradients_of_sums_are_exact_twice(side):
     H = hypergraph("empty hyperedge")
-    by = getattr(H, side)
+    by = H.incidence if side == "vertices" else H.incidence.T
     x = random(2, H.n_hyperedges if side == "vertices" else H.n_vertices, 2, 3).requires_grad_()
     values = random(2, H.n_incidences, 2).requires_grad_()
     assert gradcheck(lambda x, values: segment_sum(x, by, values), (x, values))
@@ -73,7 +72,7 @@ def test_gradients_of_sums_are_exact_twice(side):
 
 
 def test_softmax_equals_dense_softmax_forward_and_backward(H, softmax_over):
-    by = H.vertices if softmax_over == "hyperedges" else H.hyperedges
+    by = H.incidence if softmax_over == "hyperedges" else H.incidence.T
     logits = random(H.n_incidences, 2).requires_grad_()
     upstream = random(H.n_incidences, 2, seed=1)
     softmax = segment_softmax(logits, by=by)
@@ -95,8 +94,9 @@ def test_softmax_equals_dense_softmax_forward_and_backward(H, softmax_over):
 def test_gradients_of_the_softmax_are_exact_twice(side):
     H = hypergraph("more hyperedges than vertices")
     logits = random(2, H.n_incidences, 2).requires_grad_()
-    assert gradcheck(lambda logits: segment_softmax(logits, getattr(H, side)), logits)
-    assert gradgradcheck(lambda logits: segment_softmax(logits, getattr(H, side)), logits)
+    by = H.incidence if side == "vertices" else H.incidence.T
+    assert gradcheck(lambda logits: segment_softmax(logits, by), logits)
+    assert gradgradcheck(lambda logits: segment_softmax(logits, by), logits)
 
 
 @pytest.mark.parametrize("batch", [1, 3])
@@ -110,18 +110,26 @@ def test_products_of_trials(batch):
 def test_softmax_survives_huge_logits():
     H = hypergraph("unit weights")
     logits = torch.tensor([[1e30], [-1e30], [5e4], [1e30], [1e30], [0.0]])
-    softmax = segment_softmax(logits, by=H.vertices)
+    softmax = segment_softmax(logits, by=H.incidence)
     assert softmax.flatten().tolist() == [1.0, 0.0, 1.0, 0.5, 0.5, 1.0]
 
 
 def test_inner_products_come_in_chunks(monkeypatch):
     H = hypergraph("more hyperedges than vertices")
     rows, members = random(1, H.n_hyperedges, 2, 3), random(1, H.n_vertices, 2, 3)
-    whole = ops.incidence_dot(rows, members, *H.hyperedges)
+    whole = ops.incidence_dot(rows, members, H.incidence.T)
     monkeypatch.setattr(portable, "CHUNK", 12)
-    torch.testing.assert_close(ops.incidence_dot(rows, members, *H.hyperedges), whole)
+    torch.testing.assert_close(ops.incidence_dot(rows, members, H.incidence.T), whole)
     expected = (rows[:, H.hyperedge] * members[:, H.vertex]).sum(-1)
     torch.testing.assert_close(whole, expected)
+
+
+def fixed_transition(x, pairs, left, middle, right):
+    return transition(x, pairs, pairs, left=left, middle=middle, right=right)
+
+
+def activated(x, pairs, left, middle, right, bias):
+    return activated_transition(x, pairs, pairs, left=left, middle=middle, right=right, bias=bias)
 
 
 KEYS = torch.tensor([[1, 2], [3, 4]], dtype=torch.int32)
@@ -135,15 +143,65 @@ def test_a_transition_is_two_sums_and_three_scalings(H, with_values, features):
     x, values = random(2, H.n_vertices, heads, features), random(2, H.n_incidences, heads, seed=2)
     scalings = {"left": left, "middle": middle, "right": right}
     if with_values:
-        found = transition(x, H.hyperedges, values, **scalings)
+        found = transition(x, H.incidence, H.incidence, values=values, **scalings)
     else:
-        found = transition(x.squeeze(-2), H.hyperedges, **scalings).unsqueeze(-2)
+        found = transition(x.squeeze(-2), H.incidence, H.incidence, **scalings).unsqueeze(-2)
     for trial in range(2):
         for head in range(heads):
             matrix = attended(H, values[trial, :, head]) if with_values else dense(H)
             rows = right[:, head, None] * x[trial, :, head]
             expected = left[trial, :, head, None] * (matrix @ (middle * (matrix.T @ rows)))
             torch.testing.assert_close(found[trial, :, head], expected)
+
+
+def receivers_of(H):
+    """Three receivers: one in every hyperedge, one in every second, one in none."""
+    hyperedges = [[0, 1] if place % 2 == 0 else [0] for place in range(H.n_hyperedges)]
+    return Hypergraph.from_hyperedges(hyperedges, n_vertices=3)
+
+
+@pytest.mark.parametrize("with_values", [True, False])
+def test_receivers_need_not_be_senders(H, with_values):
+    R, heads = receivers_of(H), 9 if with_values else 1
+    left, middle, right = random(2, 3, heads), random(H.n_hyperedges, 1, seed=1), random(H.n_vertices, heads)
+    x, sent = random(2, H.n_vertices, heads, 3), random(2, H.n_incidences, heads, seed=2)
+    received = random(2, R.n_incidences, heads, seed=3)
+    scalings = {"left": left, "middle": middle, "right": right}
+    if with_values:
+        found = transition(x, H.incidence, R.incidence, values=sent, receiver_values=received, **scalings)
+    else:
+        found = transition(x.squeeze(-2), H.incidence, R.incidence, **scalings).unsqueeze(-2)
+    for trial in range(2):
+        for head in range(heads):
+            S = attended(H, sent[trial, :, head]) if with_values else dense(H)
+            matrix = attended(R, received[trial, :, head]) if with_values else dense(R)
+            rows = right[:, head, None] * x[trial, :, head]
+            expected = left[trial, :, head, None] * (matrix @ (middle * (S.T @ rows)))
+            torch.testing.assert_close(found[trial, :, head], expected)
+
+
+@pytest.mark.parametrize("name", ["more vertices than hyperedges", "empty hyperedge"])
+def test_gradients_of_both_sides_are_exact_twice(name):
+    H = hypergraph(name)
+    R = receivers_of(H)
+    x = random(2, H.n_vertices, 3, 2).requires_grad_()
+    sent, received = (random(2, one.n_incidences, 3).requires_grad_() for one in (H, R))
+    left, right = (random(2, n, 3, seed=n).requires_grad_() for n in (3, H.n_vertices))
+    middle = random(2, H.n_hyperedges, 3, seed=3).requires_grad_()
+
+    def run(x, sent, received, left, middle, right):
+        scalings = {"left": left, "middle": middle, "right": right}
+        return transition(x, H.incidence, R.incidence, values=sent, receiver_values=received, **scalings)
+
+    given = (x, sent, received, left, middle, right)
+    assert gradcheck(run, given)
+    assert gradgradcheck(run, given)
+    constant = [one.detach() for one in given[1:]]
+    assert gradcheck(lambda x: run(x, *constant), x)
+    single = [one.detach()[..., :1] for one in given[3:]]
+    assert gradcheck(lambda x: run(x, None, None, *single), x[..., 0])
+    weight = random(H.n_hyperedges, 1).requires_grad_()
+    assert gradcheck(lambda x, weight: run(x, None, None, None, weight, None), (x.detach()[..., 0], weight))
 
 
 @pytest.mark.parametrize("shared", [True, False])
@@ -155,7 +213,7 @@ def test_gradients_of_a_transition_are_exact_twice(shared):
     middle = random(trials, H.n_hyperedges, heads, seed=3).requires_grad_()
 
     def run(x, values, left, middle, right):
-        return transition(x, H.hyperedges, values, left=left, middle=middle, right=right)
+        return transition(x, H.incidence, H.incidence, values=values, left=left, middle=middle, right=right)
 
     assert gradcheck(run, (x, values, left, middle, right))
     assert gradgradcheck(run, (x, values, left, middle, right))
@@ -167,7 +225,7 @@ def test_gradients_of_a_transition_are_exact_twice(shared):
 @pytest.mark.parametrize("side", ["vertices", "hyperedges"])
 def test_attention_is_a_softmax_of_leaky_sums_with_exact_gradients(side):
     H = hypergraph("more vertices than hyperedges")
-    by = getattr(H, side)
+    by = H.incidence if side == "vertices" else H.incidence.T
     vertex, hyperedge = random(2, H.n_vertices, 3).requires_grad_(), random(2, H.n_hyperedges, 3).requires_grad_()
     ours, theirs = (vertex, hyperedge) if side == "vertices" else (hyperedge, vertex)
     score = vertex[:, H.vertex] + hyperedge[:, H.hyperedge]
@@ -199,11 +257,11 @@ def test_gradients_of_many_heads_are_those_of_few(monkeypatch, features):
     def gradients():
         given = [one.clone().requires_grad_() for one in (x, values, left, middle, vectors)]
         x_, values_, left_, middle_, vectors_ = given
-        out = transition(x_, H.hyperedges, values_, left=left_, middle=middle_)
+        out = transition(x_, H.incidence, H.incidence, values=values_, left=left_, middle=middle_)
         (score,) = head_scores(x_, vectors_)
-        parts = [out, value_sums(values_, H.vertices, weight), value_sums(values_, H.hyperedges)]
-        parts += [attend(score, middle_.expand(2, -1, -1), H.vertices, 0.2)]
-        parts += [attend(middle_.expand(2, -1, -1), score, H.hyperedges, 0.2)]
+        parts = [out, value_sums(values_, H.incidence, weight), value_sums(values_, H.incidence.T)]
+        parts += [attend(score, middle_.expand(2, -1, -1), H.incidence, 0.2)]
+        parts += [attend(middle_.expand(2, -1, -1), score, H.incidence.T, 0.2)]
         return torch.autograd.grad(sum((one * random(*one.shape, seed=6)).sum() for one in parts), given)
 
     found = gradients()
@@ -250,8 +308,8 @@ def test_single_precision_exponentials_are_accurate():
     torch.testing.assert_close(elu_dropout(x), torch.nn.functional.elu(x.double()).float(), rtol=3e-7, atol=0)
     H = Hypergraph.from_hyperedges([[k, k + 1] for k in range(0, 4000, 2)], n_vertices=4000)
     logits = x[0, :4000, None]
-    exact = segment_softmax(logits.double(), by=H.hyperedges)
-    torch.testing.assert_close(segment_softmax(logits, by=H.hyperedges).double(), exact, rtol=5e-7, atol=1e-37)
+    exact = segment_softmax(logits.double(), by=H.incidence.T)
+    torch.testing.assert_close(segment_softmax(logits, by=H.incidence.T).double(), exact, rtol=5e-7, atol=1e-37)
 
 
 def test_dropout_within_a_sum_is_that_of_its_values():
@@ -259,10 +317,10 @@ def test_dropout_within_a_sum_is_that_of_its_values():
     x, values = random(2, H.n_hyperedges, 3).requires_grad_(), random(H.n_incidences).requires_grad_()
     dropped = portable.seeded_dropout(values.detach().expand(2, -1).contiguous(), 0.4, KEYS, None)
     dropout = Dropout(0.4, KEYS)
-    expected = segment_sum(x.unsqueeze(2), H.vertices, dropped.unsqueeze(2)).squeeze(2)
-    torch.testing.assert_close(segment_sum(x, H.vertices, values, dropout), expected)
-    assert gradcheck(lambda x, values: segment_sum(x, H.vertices, values, dropout), (x, values))
-    assert gradgradcheck(lambda x, values: segment_sum(x, H.vertices, values, dropout), (x, values))
+    expected = segment_sum(x.unsqueeze(2), H.incidence, dropped.unsqueeze(2)).squeeze(2)
+    torch.testing.assert_close(segment_sum(x, H.incidence, values, dropout), expected)
+    assert gradcheck(lambda x, values: segment_sum(x, H.incidence, values, dropout), (x, values))
+    assert gradgradcheck(lambda x, values: segment_sum(x, H.incidence, values, dropout), (x, values))
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["single", "double"])
@@ -274,20 +332,20 @@ def test_few_sums_of_many_rows_are_the_same_sums(monkeypatch, n_groups, width, d
     groups = [sorted({0, *one}) for one in some]  # vertex 0 is in all of them
     H = Hypergraph.from_hyperedges([[], *groups], n_vertices=20_000)
     x, values = torch.rand(2, H.n_vertices, width, dtype=dtype), torch.rand(H.n_incidences, dtype=dtype)
-    expected = composed.dropped_sum(x.double(), values.double(), KEYS, 0.4, *H.hyperedges)
+    expected = composed.dropped_sum(x.double(), values.double(), KEYS, 0.4, H.incidence.T)
     monkeypatch.setattr(segment, "CACHED", 4000 * width)
     walked, walk = [], dropped_loops.scatter_dropped
     monkeypatch.setattr(dropped_loops, "scatter_dropped", lambda *given: walked.append(walk(*given)) or walked[-1])
 
     def dropped_sum(threads):
         monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
-        return segment_sum(x, H.hyperedges, values, Dropout(0.4, KEYS))
+        return segment_sum(x, H.incidence.T, values, Dropout(0.4, KEYS))
 
     alone = dropped_sum(1)
     torch.testing.assert_close(alone.double(), expected, rtol=1e-4, atol=1e-4)
     monkeypatch.setattr(threads, "WORTH_A_THREAD", 1)
     torch.testing.assert_close(dropped_sum(3), alone, rtol=0, atol=0)
-    one = segment_sum(x[1:], H.hyperedges, values, Dropout(0.4, KEYS[1:]))
+    one = segment_sum(x[1:], H.incidence.T, values, Dropout(0.4, KEYS[1:]))
     torch.testing.assert_close(one, alone[1:], rtol=0, atol=0)
     if kernels._steps(x) is fused:
         assert walked
@@ -319,8 +377,8 @@ def test_what_is_not_a_number_stays_so(dtype, heads):
         logits = torch.ones(4, heads, dtype=dtype)
         logits[place] = torch.nan
         for softmax in (
-            segment_softmax(logits, H.hyperedges),
-            attend(torch.zeros(2, heads, dtype=dtype), logits, H.hyperedges, 0.2),
+            segment_softmax(logits, H.incidence.T),
+            attend(torch.zeros(2, heads, dtype=dtype), logits, H.incidence.T, 0.2),
         ):
             assert softmax[:2].isnan().all()
             assert (softmax[2:] == 0.5).all()
@@ -335,7 +393,7 @@ def test_rows_that_no_cache_holds_are_summed_alike(dtype):
     ids = torch.randint(20_000, (3000, 5), generator=generator)
     H = Hypergraph.from_hyperedges([sorted(set(one)) for one in ids.tolist()], n_vertices=20_000)
     expected = torch.stack([x[list(set(one))].sum(0) for one in ids.tolist()])
-    torch.testing.assert_close(segment_sum(x, H.hyperedges), expected)
+    torch.testing.assert_close(segment_sum(x, H.incidence.T), expected)
 
 
 @pytest.mark.parametrize(("heads", "features"), [(8, 8), (9, 8), (1, 7)])
@@ -350,7 +408,7 @@ def test_transitions_of_rows_that_no_cache_holds_have_the_same_gradients(monkeyp
 
     def gradients():
         x, values, left, middle = given
-        out = transition(x, H.hyperedges, values, left=left, middle=middle, right=left)
+        out = transition(x, H.incidence, H.incidence, values=values, left=left, middle=middle, right=left)
         return torch.autograd.grad(out.square().sum(), given)
 
     found = gradients()
@@ -361,7 +419,7 @@ def test_transitions_of_rows_that_no_cache_holds_have_the_same_gradients(monkeyp
 @pytest.mark.parametrize(("trials", "features"), [(0, 3), (2, 0)])
 def test_no_trials_and_no_features_are_no_error(trials, features):
     H = hypergraph("empty hyperedge")
-    by, values = H.hyperedges, random(trials, H.n_incidences, 2)
+    by, values = H.incidence.T, random(trials, H.n_incidences, 2)
     x = random(trials, H.n_vertices, features)
     assert segment_sum(x, by).shape == (trials, H.n_hyperedges, features)
     dropout = Dropout(0.4, KEYS[:trials])
@@ -370,7 +428,7 @@ def test_no_trials_and_no_features_are_no_error(trials, features):
     assert segment_sum(headed, by, values).shape == (trials, H.n_hyperedges, 2, features)
     assert kernels.seeded_dropout(headed, dropout).shape == headed.shape
     learned = values.clone().requires_grad_()
-    transition(headed, by, learned).sum().backward()
+    transition(headed, H.incidence, H.incidence, values=learned).sum().backward()
     assert learned.grad.eq(0).all()
 
 
@@ -397,15 +455,19 @@ def test_products_of_any_size(depth, width):
 def test_wrong_sizes_are_refused_before_anything_is_read():
     H = hypergraph("more hyperedges than vertices")
     x, values = random(H.n_vertices, 1, 3), random(H.n_incidences, 1)
-    for call in (segment_sum, transition):
+
+    def propagate(x, by, values):
+        return transition(x, by.T, by.T, values=values)
+
+    for call in (segment_sum, propagate):
         with pytest.raises(ValueError, match=f"x must have {H.n_vertices} rows"):
-            call(x[1:], H.hyperedges, values)
+            call(x[1:], H.incidence.T, values)
         with pytest.raises(ValueError, match=f"each of {H.n_incidences} incidences"):
-            call(x, H.hyperedges, values[1:])
+            call(x, H.incidence.T, values[1:])
         with pytest.raises(TypeError, match=r"the dtype of x, torch\.float64"):
-            call(x, H.hyperedges, values.float())
+            call(x, H.incidence.T, values.float())
         with pytest.raises(ValueError, match=f"each of {H.n_incidences} incidences"):
-            call(x, H.hyperedges, torch.cat([values, values]))
+            call(x, H.incidence.T, torch.cat([values, values]))
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -432,9 +494,9 @@ def test_attention_of_groups_of_any_size_is_that_of_plain_torch(heads, monkeypat
     sizes = [0, 1, 1023, 3000, 0, 1024, 1025, 5, 2, 700, 700]
     H = Hypergraph.from_hyperedges([list(range(size)) for size in sizes], n_vertices=3000)
     ours, theirs = random(2, H.n_hyperedges, heads).float(), 3 * random(2, H.n_vertices, heads).float()
-    found = attend(ours, theirs, H.hyperedges, 0.2)
+    found = attend(ours, theirs, H.incidence.T, 0.2)
     monkeypatch.setattr(dispatch, "wanted", "torch")
-    torch.testing.assert_close(found, attend(ours, theirs, H.hyperedges, 0.2), rtol=1e-5, atol=1e-8)
+    torch.testing.assert_close(found, attend(ours, theirs, H.incidence.T, 0.2), rtol=1e-5, atol=1e-8)
 
 
 @pytest.fixture
@@ -453,10 +515,10 @@ def test_any_number_of_threads_gives_the_same_bits(skewed, monkeypatch):
 
     def everything():
         given = [one.clone().requires_grad_() for one in (x, values, left, middle)]
-        out = transition(given[0], skewed.hyperedges, given[1], left=given[2], middle=given[3])
-        attention = attend(given[0][..., 0], torch.zeros(2, skewed.n_hyperedges, 3), skewed.vertices, 0.2)
-        plain = segment_sum(given[0][..., 0], skewed.hyperedges)
-        dropped = segment_sum(sparse_x, skewed.hyperedges, values[0, :, 0].contiguous(), Dropout(0.5, KEYS))
+        out = transition(given[0], skewed.incidence, skewed.incidence, values=given[1], left=given[2], middle=given[3])
+        attention = attend(given[0][..., 0], torch.zeros(2, skewed.n_hyperedges, 3), skewed.incidence, 0.2)
+        plain = segment_sum(given[0][..., 0], skewed.incidence.T)
+        dropped = segment_sum(sparse_x, skewed.incidence.T, values[0, :, 0].contiguous(), Dropout(0.5, KEYS))
         active = elu_dropout(given[0] - 0.5, left[:2, :1].expand(2, 9), Dropout(0.5, KEYS))
         some = torch.arange(5, skewed.n_vertices - 3, 3, dtype=torch.int32)
         chosen = elu_dropout(given[0][..., 0, :], None, Dropout(0.5, KEYS, some), some)
@@ -477,7 +539,14 @@ def test_any_number_of_threads_gives_the_same_bits(skewed, monkeypatch):
     if kernels._steps(x) is fused:
         assert all(torch.equal(one, other) for one, other in zip(alone, together, strict=True))
     monkeypatch.setattr(dispatch, "wanted", "torch")
-    double = transition(x.double(), skewed.hyperedges, values.double(), left=left.double(), middle=middle.double())
+    double = transition(
+        x.double(),
+        skewed.incidence,
+        skewed.incidence,
+        values=values.double(),
+        left=left.double(),
+        middle=middle.double(),
+    )
     torch.testing.assert_close(alone[0], double.float(), rtol=1e-4, atol=1e-4)
 
 
@@ -509,7 +578,7 @@ def test_the_backend_is_chosen_by_device_and_dtype(monkeypatch):
 @pytest.mark.parametrize("values_need_grad", [True, False])
 def test_values_are_summed_over_either_side(H, values_need_grad):
     values = random(2, H.n_incidences, 9).abs()
-    for by, is_turned in ((H.vertices, False), (H.hyperedges, True)):
+    for by, is_turned in ((H.incidence, False), (H.incidence.T, True)):
         n_members = H.n_vertices if is_turned else H.n_hyperedges
         weight = random(n_members).abs()
         weighted, plain = value_sums(values, by, weight), value_sums(values, by)
@@ -543,7 +612,7 @@ def test_large_groups_are_dealt_to_all_threads(skewed, monkeypatch):
     monkeypatch.setattr(threads, "run_all", lambda jobs, _: pieces.append(len(jobs)) or [job() for job in jobs])
     monkeypatch.setattr(torch, "get_num_threads", lambda: 4)
     monkeypatch.setattr(threads, "WORTH_A_THREAD", 1)
-    backend.gather(torch.rand(1, skewed.n_vertices, 1, 64), skewed.hyperedges[:3])
+    backend.gather(torch.rand(1, skewed.n_vertices, 1, 64), skewed.incidence.T)
     assert len(pieces) == 2
     assert pieces[1] >= 20_000 // large_groups.PIECE / 2
 
@@ -571,7 +640,7 @@ def walked(monkeypatch):
 def test_large_groups_are_summed_by_walking_the_rows(giants, walked, width, room, dtype, monkeypatch):
     x, right = random(2, giants.n_vertices, width, dtype=dtype), random(2, giants.n_vertices, 1, dtype=dtype)
     left, middle = random(1, giants.n_vertices, 1, dtype=dtype), random(2, giants.n_hyperedges, 1, dtype=dtype)
-    given = (giants.hyperedges, left, middle, right)
+    given = (giants.incidence, left, middle, right)
     monkeypatch.setattr(large_groups, "SUMS", room * dtype.itemsize * width)
     far = fixed_transition(x, *given)
     if dispatch.is_compiled("cpu", dtype):
@@ -587,7 +656,7 @@ def test_large_groups_are_summed_by_walking_the_rows(giants, walked, width, room
 def test_what_is_learned_is_walked_as_well(giants, walked):
     x, weight = random(giants.n_vertices, 2).requires_grad_(), random(giants.n_hyperedges, 1).abs().requires_grad_()
     matrix = dense(giants)
-    found = transition(x, giants.hyperedges, middle=weight)
+    found = transition(x, giants.incidence, giants.incidence, middle=weight)
     wanted = matrix @ (weight * (matrix.T @ x))
     torch.testing.assert_close(found, wanted)
     grads = [torch.autograd.grad(one.square().sum(), (x, weight)) for one in (found, wanted)]
@@ -601,8 +670,8 @@ def test_long_sums_keep_what_they_add(monkeypatch):
     monkeypatch.setattr(dispatch, "wanted", "numba")
     n = 1_000_000
     H = Hypergraph.from_incidence(torch.arange(n), torch.zeros(n, dtype=torch.int64), n, 1)
-    total = segment_sum(torch.full((n, 1), 0.1), by=H.hyperedges)
-    there = fixed_transition(torch.full((n, 8), 0.1), H.hyperedges, None, torch.full((1, 1, 1), 1 / n), None)
+    total = segment_sum(torch.full((n, 1), 0.1), by=H.incidence.T)
+    there = fixed_transition(torch.full((n, 8), 0.1), H.incidence, None, torch.full((1, 1, 1), 1 / n), None)
     torch.testing.assert_close(total, torch.tensor([[n * 0.1]]), rtol=1e-4, atol=0)
     torch.testing.assert_close(there[:1], torch.full((1, 8), 0.1), rtol=1e-4, atol=0)
 
@@ -610,19 +679,18 @@ def test_long_sums_keep_what_they_add(monkeypatch):
 def test_large_groups_are_found_once_and_forgotten_with_their_structure(monkeypatch):
     monkeypatch.setattr(large_groups, "CACHE", 0)
     H = Hypergraph.from_hyperedges([range(100), range(40)], n_vertices=100)
-    by = H.hyperedges
-    given = (by.offsets, by.back_offsets, by.back_members, 4)
-    found = large_groups.large_groups(*given)
+    by = H.incidence.T
+    found = large_groups.large_groups(by, 4)
     assert found.groups.tolist() == [0]
     assert found.most == large_groups.LARGE
-    assert large_groups.large_groups(*given) is found
-    assert large_groups.large_groups(*given[:3], 8) is found, "the same groups do for rows of another width"
+    assert large_groups.large_groups(by, 4) is found
+    assert large_groups.large_groups(by, 8) is found, "the same groups do for rows of another width"
     forgotten = weakref.ref(by.offsets)
-    del H, by, given
+    del H, by
     gc.collect()
     assert forgotten() is None
-    few = Hypergraph.from_hyperedges([range(100), *[[k % 100] for k in range(900)]], n_vertices=100).hyperedges
-    assert large_groups.large_groups(few.offsets, few.back_offsets, few.back_members, 4) is None
+    few = Hypergraph.from_hyperedges([range(100), *[[k % 100] for k in range(900)]], n_vertices=100)
+    assert large_groups.large_groups(few.incidence.T, 4) is None
 
 
 @pytest.mark.parametrize("trials", [(), (1,), (3,)])
@@ -631,10 +699,10 @@ def test_a_transition_and_its_activation_in_one_step_are_those_in_two(H, trials,
     x, left = random(*trials, H.n_vertices, 5), random(1, H.n_vertices, 1)
     middle, right = random(1, H.n_hyperedges, 1), random(1, H.n_vertices, 1)
     added = None if bias is None else random(*(trials if bias else ()), 5)
-    given = (H.hyperedges, left, middle, right)
+    given = (H.incidence, left, middle, right)
     in_two = elu_dropout(fixed_transition(x, *given), added)
-    torch.testing.assert_close(activated_transition(x, *given, added), in_two)
-    learned = activated_transition(x.requires_grad_(), *given, added)
+    torch.testing.assert_close(activated(x, *given, added), in_two)
+    learned = activated(x.requires_grad_(), *given, added)
     torch.testing.assert_close(learned, in_two)
     assert learned.requires_grad
 
@@ -646,18 +714,18 @@ def test_many_rows_are_activated_with_the_bits_of_two_steps(dtype, width, monkey
     members = [torch.randint(0, 3000, (4,), generator=rng).unique().tolist() for _ in range(2000)]
     H = Hypergraph.from_hyperedges(members, n_vertices=3000)
     x, bias = torch.randn(3, 3000, width, generator=rng, dtype=dtype), torch.randn(3, width, dtype=dtype)
-    given = (H.hyperedges, torch.rand(1, 3000, 1, dtype=dtype), None, None)
-    in_one, in_two = activated_transition(x, *given, bias), elu_dropout(fixed_transition(x, *given), bias)
+    given = (H.incidence, torch.rand(1, 3000, 1, dtype=dtype), None, None)
+    in_one, in_two = activated(x, *given, bias), elu_dropout(fixed_transition(x, *given), bias)
     assert torch.equal(in_one, in_two)
     monkeypatch.setattr(threads, "threads_for", lambda _: 2)
-    assert torch.equal(activated_transition(x, *given, bias), in_two)
+    assert torch.equal(activated(x, *given, bias), in_two)
 
 
 def test_rows_without_an_axis_of_trials_get_that_of_their_bias(H):
     x, bias = random(H.n_vertices, 4), random(3, 4)
-    factors = (H.hyperedges, None, None, None)
+    factors = (H.incidence, None, None, None)
     wanted = torch.nn.functional.elu(fixed_transition(x, *factors) + bias.unsqueeze(1))
-    torch.testing.assert_close(activated_transition(x, *factors, bias), wanted)
+    torch.testing.assert_close(activated(x, *factors, bias), wanted)
     torch.testing.assert_close(elu_dropout(fixed_transition(x, *factors), bias), wanted)
     with pytest.raises(ValueError, match="bias must have 4 entries"):
         elu_dropout(x, random(5))
@@ -665,13 +733,13 @@ def test_rows_without_an_axis_of_trials_get_that_of_their_bias(H):
 
 def test_a_transition_with_a_giant_is_activated_once(skewed):
     x, bias = torch.rand(skewed.n_vertices, 3) - 2, torch.rand(3)
-    found = activated_transition(x, skewed.hyperedges, None, None, None, bias)
-    torch.testing.assert_close(found, elu_dropout(fixed_transition(x, skewed.hyperedges, None, None, None), bias))
+    found = activated(x, skewed.incidence, None, None, None, bias)
+    torch.testing.assert_close(found, elu_dropout(fixed_transition(x, skewed.incidence, None, None, None), bias))
 
 
 def test_weights_of_one_need_not_be_given(H):
     values, ones = random(2, H.n_incidences, 3).requires_grad_(), torch.ones(H.n_hyperedges, dtype=torch.float64)
-    found, wanted = value_sums(values, H.vertices), value_sums(values, H.vertices, ones)
+    found, wanted = value_sums(values, H.incidence), value_sums(values, H.incidence, ones)
     torch.testing.assert_close(found, wanted)
     torch.testing.assert_close(*[torch.autograd.grad(one.square().sum(), values) for one in (found, wanted)])
 
@@ -681,9 +749,12 @@ def test_torch_accepts_the_fused_operators():
     H = hypergraph("more vertices than hyperedges")
     x, values = random(2, H.n_vertices, 2, 3).requires_grad_(), random(2, H.n_incidences, 2).requires_grad_()
     left, middle = random(2, H.n_vertices, 2).requires_grad_(), random(1, H.n_hyperedges, 1).requires_grad_()
-    by = H.hyperedges
-    opcheck(fused.transition.traced, (x, left, middle, None, values, True, *by))
-    opcheck(fused.transition.traced, (x, None, None, left.detach(), None, False, *by))
+    by = H.incidence.T
+    sides, R = (*H.incidence, *H.incidence), receivers_of(H)
+    opcheck(fused.transition.traced, (x, left, middle, None, values, None, True, *sides))
+    opcheck(fused.transition.traced, (x, None, None, left.detach(), None, None, False, *sides))
+    received = random(2, R.n_incidences, 2).requires_grad_()
+    opcheck(fused.transition.traced, (x, None, middle, left, values, received, True, *H.incidence, *R.incidence))
     scores = random(2, H.n_hyperedges, 2).requires_grad_(), random(2, H.n_vertices, 2).requires_grad_()
     opcheck(fused.attend.traced, (*scores, 0.2, *by))
     opcheck(fused.head_scores.traced, (x, random(2, 3, 2, 3).requires_grad_()))
@@ -696,7 +767,7 @@ def test_torch_accepts_the_fused_operators():
     opcheck(fused.inverse.traced, (values, True, 0.1))
     shared = values.detach()[0, :, 0].clone().requires_grad_()
     opcheck(fused.dropped_sum.traced, (x[:, :, 0].detach().clone().requires_grad_(), shared, KEYS, 0.4, *by))
-    opcheck(fused.transition.traced, (x[:, :, 0].detach().clone().requires_grad_(), *[None] * 4, False, *by))
+    opcheck(fused.transition.traced, (x[:, :, 0].detach().clone().requires_grad_(), *[None] * 5, False, *sides))
     opcheck(fused.cross_entropy.traced, (x[:, :, 0].detach().clone().requires_grad_(), CLASSES, ROWS))
 
 
@@ -704,11 +775,11 @@ def test_torch_accepts_the_fused_operators():
 def test_torch_accepts_the_operators():
     H = hypergraph("more vertices than hyperedges")
     x, values = random(2, H.n_vertices, 2, 3).requires_grad_(), random(2, H.n_incidences, 2).requires_grad_()
-    opcheck(ops.segment_sum.traced, (x, values, *H.hyperedges))
-    opcheck(ops.segment_sum.traced, (x, None, *H.hyperedges))
-    opcheck(ops.incidence_dot.traced, (random(2, H.n_hyperedges, 2, 3), x, *H.hyperedges))
-    opcheck(ops.segment_softmax.traced, (values, H.hyperedges.offsets, H.hyperedges.position))
-    opcheck(ops.segment_total.traced, (values, H.hyperedges.offsets, H.hyperedges.position))
+    opcheck(ops.segment_sum.traced, (x, values, *H.incidence.T))
+    opcheck(ops.segment_sum.traced, (x, None, *H.incidence.T))
+    opcheck(ops.incidence_dot.traced, (random(2, H.n_hyperedges, 2, 3), x, *H.incidence.T))
+    opcheck(ops.segment_softmax.traced, (values, *H.incidence.T))
+    opcheck(ops.segment_total.traced, (values, *H.incidence.T))
     opcheck(ops.matmul.traced, (random(2, 5, 6).requires_grad_(), random(2, 6, 4).requires_grad_()))
     opcheck(ops.seeded_dropout.traced, (values, 0.4, torch.tensor([[1, 2], [3, 4]], dtype=torch.int32), None))
-    opcheck(ops.segment_softmax.traced, (values, H.vertices.offsets, H.vertices.position))
+    opcheck(ops.segment_softmax.traced, (values, *H.incidence))

@@ -7,8 +7,16 @@ from support.structures import dense, hypergraph, random
 from support.structures import graph as named_graph
 from torch.func import functional_call, stack_module_state
 
-from hypergnn import GraphAttention, GraphConv, Hypergraph, HypergraphAttention, HypergraphConv, functional, reference
-from hypergnn.functional import convolution
+from hypergnn import (
+    GraphAttention,
+    GraphConv,
+    Hypergraph,
+    HypergraphAttention,
+    HypergraphConv,
+    functional,
+    kernels,
+    reference,
+)
 from hypergnn.layers import Dense, MeanAttention, MeanConv
 from hypergnn.structures.sparse_features import SparseFeatures
 
@@ -150,7 +158,7 @@ def test_dropout_falls_on_the_propagated_features_and_on_the_transition(layer_ty
     """Each dropout is replaced by a known factor, which must reach just the place that it belongs to."""
     calls = []
 
-    def known(x, rate, _):
+    def known(x, rate, of):  # noqa: ARG001
         calls.append((tuple(x.shape), rate))
         return x * (1 + random(*x.shape, seed=len(calls)).abs())
 
@@ -309,10 +317,22 @@ def test_printing_a_layer_shows_its_options():
         (lambda: HypergraphAttention(3, 2, dropout=1.0), ValueError, r"dropout must be a number from 0 .* 1; got 1\.0"),
         (lambda: HypergraphAttention(3, 2, dropout="a"), TypeError, r"dropout must be a number; got 'a'"),
         (lambda: GraphAttention(3, 2, negative_slope=float("nan")), ValueError, r"negative_slope must be a number"),
-        (lambda: HypergraphConv(3, 2)(torch.rand(5, 3), GRAPH), TypeError, r"H must be a Hypergraph; got Graph. Make"),
+        (
+            lambda: HypergraphConv(3, 2)(torch.rand(5, 3), GRAPH),
+            TypeError,
+            r"H must be a Hypergraph or a Block; got Graph",
+        ),
         (lambda: HypergraphAttention(3, 2)(torch.rand(5, 3), torch.ones(2, 4)), TypeError, r"H must be a Hypergraph"),
-        (lambda: GraphConv(3, 2)(torch.rand(5, 3), H), TypeError, r"graph must be a Graph; got Hypergraph. Make"),
-        (lambda: MeanConv(3, 2)(torch.rand(5, 3), H, GRAPH), TypeError, r"graph must be a Graph; got Hypergraph"),
+        (
+            lambda: GraphConv(3, 2)(torch.rand(5, 3), H),
+            TypeError,
+            r"graph must be a Graph or a GraphBlock; got",
+        ),
+        (
+            lambda: MeanConv(3, 2)(torch.rand(5, 3), H, GRAPH),
+            TypeError,
+            r"graph must be a Graph or a GraphBlock; got",
+        ),
         (
             lambda: HypergraphConv(3, 2)(torch.rand(5, 3).numpy(), H),
             TypeError,
@@ -363,45 +383,37 @@ def test_bad_input_is_refused(call, error, match):
 @pytest.mark.parametrize("kind", LAYERS)
 @pytest.mark.parametrize("options", [{}, {"skip": True}, {"aggregate": "mean"}, {"bias": False}])
 @pytest.mark.parametrize("learns", [True, False])
-def test_a_layer_may_end_with_its_activation(kind, options, learns):
+def test_what_a_network_computes_of_a_layer_is_its_output(kind, options, learns):
     layer = kind(6, 3, heads=2, **options).double().requires_grad_(learns)
     if layer.bias is not None:
         torch.nn.init.normal_(layer.bias)
     x = random(5, 6)
     whole = torch.nn.functional.elu(layer(x, *LAYERS[kind]))
-    torch.testing.assert_close(layer(x, *LAYERS[kind], finish="elu"), whole)
-    bare = layer(x, *LAYERS[kind], finish="bare")
-    torch.testing.assert_close(torch.nn.functional.elu(bare if layer.bias is None else bare + layer.bias), whole)
-    with pytest.raises(ValueError, match="finish must be"):
-        layer(x, *LAYERS[kind], finish="ELU")
+    torch.testing.assert_close(layer._activated(x, *LAYERS[kind]), whole)
+    torch.testing.assert_close(torch.nn.functional.elu(layer._with_bias(layer._linear(x, *LAYERS[kind]))), whole)
 
 
-@pytest.mark.parametrize("learn_weight", [True, False])
-def test_a_convolution_may_end_with_its_activation_whatever_it_learns_and_knows(learn_weight):
-    layer = HypergraphConv(6, 3, learn_weight=learn_weight).double()
-    if layer.weight_score is not None:
-        torch.nn.init.normal_(layer.weight_score)
-    x, propagated = random(5, 6), layer.propagate(random(5, 6), H)
+def test_a_convolution_with_learned_weights_is_activated_as_well():
+    layer = HypergraphConv(6, 3, learn_weight=True).double()
+    torch.nn.init.normal_(layer.weight_score)
+    x = random(5, 6)
     with torch.no_grad():
-        for known in ({}, {"propagated": propagated}):
-            wanted = torch.nn.functional.elu(layer(x, H, **known))
-            torch.testing.assert_close(layer(x, H, finish="elu", **known), wanted)
-        wanted = torch.nn.functional.elu(layer.read(x, H, x, H))
-        torch.testing.assert_close(layer.read(x, H, x, H, finish="elu"), wanted)
+        torch.testing.assert_close(layer._activated(x, H), torch.nn.functional.elu(layer(x, H)))
 
 
 def test_an_activated_layer_may_be_mapped_over_trials_and_learned_through():
     layer, x = HypergraphConv(6, 3, bias=False).double().requires_grad_(False), random(4, 5, 6).requires_grad_()
-    mapped = torch.vmap(lambda one: layer(one, H, finish="elu"))(x)
-    torch.testing.assert_close(mapped, layer(x, H, finish="elu"))
+    mapped = torch.vmap(lambda one: layer._activated(one, H))(x)
+    torch.testing.assert_close(mapped, layer._activated(x, H))
     (grad,) = torch.autograd.grad(mapped.square().sum(), x)
-    torch.testing.assert_close(grad, torch.autograd.grad(layer(x, H, finish="elu").square().sum(), x)[0])
+    torch.testing.assert_close(grad, torch.autograd.grad(layer._activated(x, H).square().sum(), x)[0])
 
 
 def test_trials_may_differ_by_their_biases_alone():
     layer, x, bias = HypergraphConv(6, 3).double().requires_grad_(False), random(5, 6), random(4, 3)
-    found = functional_call(layer, {"bias": bias}, (x, H), {"finish": "elu"})
-    torch.testing.assert_close(found, torch.nn.functional.elu(functional_call(layer, {"bias": bias}, (x, H))))
+    wanted = torch.nn.functional.elu(functional_call(layer, {"bias": bias}, (x, H)))
+    layer.bias = torch.nn.Parameter(bias, requires_grad=False)
+    torch.testing.assert_close(layer._activated(x, H), wanted)
 
 
 @pytest.mark.parametrize(
@@ -409,8 +421,8 @@ def test_trials_may_differ_by_their_biases_alone():
     [("hyperedges", None, 1), ("hyperedges", [1.0, 3.0], 2), ("vertices", None, 1), ("vertices", [1.0, 3.0], 1)],
 )
 def test_attention_sums_no_degree_that_its_softmax_makes_1(softmax_over, weight, n_summed, monkeypatch):
-    summed, value_sums = [], convolution.value_sums
-    monkeypatch.setattr(convolution, "value_sums", lambda *given: summed.append(given) or value_sums(*given))
+    summed, value_sums = [], kernels.value_sums
+    monkeypatch.setattr(kernels, "value_sums", lambda *given: summed.append(given) or value_sums(*given))
     weighted = Hypergraph.from_hyperedges([[0, 1, 2], [1, 2, 3]], n_vertices=4, weight=weight)
     HypergraphAttention(3, 2, softmax_over=softmax_over)(torch.rand(4, 3), weighted)
     assert len(summed) == n_summed

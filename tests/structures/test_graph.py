@@ -1,6 +1,7 @@
 import pytest
 import torch
 from scipy import sparse
+from torch.utils import _pytree as pytree
 
 from hypergnn import Graph
 
@@ -24,7 +25,7 @@ def test_adjacency_round_trips_without_the_loops():
 
 def test_to_moves_every_tensor():
     graph = Graph.from_links([0], [1], n_vertices=2).to("meta")
-    assert {tensor.device.type for tensor in vars(graph).values() if tensor is not None} == {"meta"}
+    assert {leaf.device.type for leaf in pytree.tree_leaves(graph) if leaf is not None} == {"meta"}
 
 
 @pytest.mark.parametrize(

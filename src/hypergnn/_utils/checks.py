@@ -11,9 +11,7 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-from hypergnn.structures.incidence import Ids
-from hypergnn.structures.sparse_features import SparseFeatures
-
+Ids = npt.NDArray[np.integer[Any]]
 Names = npt.NDArray[Any]
 """One name per vertex or hyperedge: strings, or whatever the caller's ids are."""
 
@@ -186,43 +184,6 @@ def as_array(values: Any) -> npt.NDArray[Any]:
     objects = np.array(values, dtype=object)
     holds_strings = any(issubclass(kind, (str, bytes)) for kind in set(map(type, objects.flat)))
     return objects if holds_strings else np.asarray(values)
-
-
-def check_features(
-    x: object, n_rows: int, device: torch.device, *, name: str = "x", rows: str = "vertex", width: int | None = None
-) -> None:
-    """Raise unless ``x`` is a floating-point tensor with ``n_rows`` rows, on ``device``."""
-    if not isinstance(x, (Tensor, SparseFeatures)):
-        raise TypeError(
-            f"{name} must be a torch tensor; got {type(x).__name__}. Convert it, e.g. "
-            f"torch.as_tensor({name}, dtype=torch.float32)."
-        )
-    if not x.dtype.is_floating_point:
-        raise TypeError(f"{name} must be of a floating-point dtype; got {x.dtype}. Convert it, e.g. {name}.float().")
-    if x.dtype == torch.float16:
-        raise TypeError(f"{name} must not be float16, which is too narrow for degrees: use bfloat16 or float32.")
-    if isinstance(x, Tensor) and x.layout not in (torch.strided, torch.sparse_csr):
-        raise TypeError(f"{name} must be dense or sparse CSR; got {x.layout}. Convert it, e.g. x.to_sparse_csr().")
-    if len(x.shape) < 2 or x.shape[-2] != n_rows:
-        raise ValueError(f"{name} must have shape (..., {n_rows}, features), one row per {rows}; got {tuple(x.shape)}.")
-    if isinstance(x, Tensor) and x.layout == torch.sparse_csr and x.dim() > 2:
-        raise ValueError(f"{name} must have two dimensions if it is sparse; got {tuple(x.shape)}.")
-    if width is not None and x.shape[-1] != width:
-        raise ValueError(f"{name} must have {width} features per {rows}; got {x.shape[-1]}.")
-    if x.device != device:
-        raise ValueError(f"{name} is on {x.device} but the structure is on {device}: move one of them with .to().")
-
-
-def check_like(name: str, tensor: object, x: Tensor | SparseFeatures, shape: tuple[int, ...], meaning: str) -> None:
-    """Raise unless ``tensor`` ends in ``shape`` and has the dtype and device of ``x``."""
-    if not isinstance(tensor, Tensor):
-        raise TypeError(f"{name} must be a torch tensor; got {type(tensor).__name__}.")
-    if tuple(tensor.shape[-len(shape) :]) != shape:
-        raise ValueError(f"{name} must have shape {shape}, {meaning}; got {tuple(tensor.shape)}.")
-    if tensor.dtype != x.dtype:
-        raise TypeError(f"{name} must have the dtype of x, {x.dtype}; got {tensor.dtype}. Convert one with .to().")
-    if tensor.device != x.device:
-        raise ValueError(f"{name} must be on the device of x, {x.device}; got {tensor.device}. Move one with .to().")
 
 
 def find_named(what: str, wanted: Any, names: Names | None, size: int) -> int:

@@ -52,8 +52,8 @@ def from_attributes(
         >>> H = hg.construct.from_attributes(fruit, bins=2)
         >>> H.hyperedge_names.tolist()
         ['colour=red', 'colour=green', 'weight=[8.0, 120.0]', 'weight=(120.0, 160.0]']
-        >>> H.hyperedges.members.tolist()
-        [0, 2, 1, 2, 3, 0, 1]
+        >>> H.to_hyperedges()
+        [[0, 2], [1], [2, 3], [0, 1]]
     """
     check_choice("missing", missing, ("ignore", "value"))
     data = read_table(table)

@@ -21,12 +21,13 @@ from hypergnn.estimators.known_rows import KnownRows
 from hypergnn.estimators.labels import hold_out
 from hypergnn.estimators.points import Clusters, Given, Neighbours, check_order
 from hypergnn.estimators.properties import Attributes, Words, check_texts
-from hypergnn.functional.projection import Features
+from hypergnn.functional.checks import Features
 from hypergnn.models import Config, Network
 from hypergnn.structures.hypergraph import Hypergraph
 from hypergnn.structures.sparse_features import SparseFeatures
-from hypergnn.training.engine import Task, Trial
+from hypergnn.training.engine import Trial
 from hypergnn.training.engine import train as fit_trials
+from hypergnn.training.plan import Plan, Task
 
 OPTIONS = {
     "knn": ("metric", "approximate", "seed"),  # its k is n_neighbors
@@ -159,9 +160,8 @@ class HypergraphEstimator(BaseEstimator):  # type: ignore[misc]
             n_classes=n_classes,
         )
         with one_thread():
-            trial = next(fit_trials(task, config, [seed]))
-        self.network_ = Network(config, task.n_features, n_classes).eval()
-        self.network_.load_state_dict(trial.parameters)
+            trial = next(fit_trials(Plan.of(task, config), config, [seed]))
+        self.network_ = Network.from_parameters(config, task.n_features, n_classes, trial.parameters)
         self.loss_curve_ = trial.curves["train_loss"]
         self.validation_curve_ = trial.curves["val_loss"]
         self.n_epochs_ = trial.epochs

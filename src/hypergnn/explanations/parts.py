@@ -14,9 +14,11 @@ import torch
 from torch import Tensor
 
 from hypergnn import layers
+from hypergnn.functional.attention import attended_scalings
+from hypergnn.functional.checks import Features
 from hypergnn.functional.convolution import scalings
 from hypergnn.functional.pairwise import link_scalings
-from hypergnn.functional.projection import Features, project, to_dense
+from hypergnn.functional.projection import project, to_dense
 from hypergnn.kernels import segment_sum
 from hypergnn.layers import Layer
 from hypergnn.structures.graph import Graph
@@ -152,15 +154,18 @@ def _through_hyperedges(
     call: Call, H: Hypergraph, vertex: int, attended: Tensor | None, heads: list[int], values: Tensor
 ) -> _Ways:
     layer = cast(Any, call.layer)
-    weight = layer.hyperedge_weight(call.x, H) if isinstance(layer, layers.HypergraphConv) else None
-    scaled = scalings(H, layer.normalization, layer.projection.dtype, weight, attended)
+    if attended is None:
+        weight = layer.hyperedge_weight(call.x, H) if isinstance(layer, layers.HypergraphConv) else None
+        scaled = scalings(H, layer.normalization, layer.projection.dtype, weight)
+    else:
+        scaled = attended_scalings(H, attended, layer.normalization)
     left, middle, right = (_of_heads(one, heads) for one in scaled)
     incidence = _of_heads(attended, heads)
     if incidence is None:
         incidence = values.new_ones(H.n_incidences, len(heads))
     with_ones = torch.cat([values, torch.ones_like(values[..., :1])], -1)  # of which the row of T itself comes
-    sums = segment_sum(_times(with_ones, right), by=H.hyperedges, values=incidence)  # Hᵀ right X P  (M, heads, ...)
-    own = slice(*H.vertex_offsets[vertex : vertex + 2].tolist())
+    sums = segment_sum(_times(with_ones, right), by=H.incidence.T, values=incidence)  # Hᵀ right X P  (M, heads, ...)
+    own = slice(*H.incidence.offsets[vertex : vertex + 2].tolist())
     hyperedges = H.hyperedge[own].long()
     through = _times(_times(sums, middle)[hyperedges], incidence[own])
     if left is not None:
@@ -178,7 +183,7 @@ def _over_links(
         entries = values.new_ones(neighbours.shape[0], 1) if right is None else right[neighbours].unsqueeze(-1)
         entries = entries if left is None else left[vertex] * entries
     else:  # of which there is one per link, so that the links are listed
-        entries = attended[slice(*cast(Graph, graph).target_offsets[vertex : vertex + 2].tolist())]
+        entries = attended[slice(*cast(Graph, graph).links.offsets[vertex : vertex + 2].tolist())]
     entries = cast(Tensor, _of_heads(entries, heads))
     is_itself = neighbours == vertex
     kinds: tuple[tuple[PartKind, Tensor], ...] = (("itself", is_itself), ("link", ~is_itself))
@@ -189,9 +194,10 @@ def _over_links(
 
 
 def _of_heads(scaling: Tensor | None, heads: list[int]) -> Tensor | None:
-    """Some heads' columns of ``(rows, heads or 1)``, in double precision."""
+    """Some heads' columns of ``(..., rows, heads or 1)``, in double precision."""
     if scaling is None:
         return None
+    scaling = scaling.reshape(scaling.shape[-2:])
     return (scaling.expand(-1, len(heads)) if scaling.shape[-1] == 1 else scaling[:, heads]).double()
 
 

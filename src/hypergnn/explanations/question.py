@@ -15,17 +15,18 @@ from hypergnn._utils.checks import Names, find_named
 from hypergnn.datasets import Dataset
 from hypergnn.explanations.explanation import Attended, Explanation
 from hypergnn.explanations.parts import Call, Part, attention_of, parts_of
-from hypergnn.functional.projection import Features
+from hypergnn.functional.checks import Features
 from hypergnn.kernels import elu_dropout
 from hypergnn.layers import Layer
+from hypergnn.loader.receptive_field import Structure
 from hypergnn.models import KINDS, Network
 from hypergnn.persistence.models import SavedModel
-from hypergnn.structures.block import Structures
 from hypergnn.structures.graph import Graph
 from hypergnn.structures.hypergraph import Hypergraph
+from hypergnn.structures.incidence import Incidence
 from hypergnn.structures.shared_graph import SharedGraph
 from hypergnn.structures.sparse_features import SparseFeatures
-from hypergnn.training.engine import Task
+from hypergnn.training.plan import Task
 from hypergnn.training.prediction import in_order
 
 _TAKES: dict[Any, tuple[str, ...]] = {kind.layer: kind.structures for kind in KINDS.values()}
@@ -37,7 +38,7 @@ class _Question:
 
     model: Network | Layer
     x: Features
-    structures: Mapping[str, Structures]
+    structures: Mapping[str, Structure]
     class_names: Sequence[str]
     x_hyperedge: Tensor | None
 
@@ -146,7 +147,7 @@ def _question(model: Any, H: Any, x: Any, graph: Graph | SharedGraph | None, x_h
     asked = _Question(network, features, there, _class_names(model, H), x_hyperedge)
     for name in asked.takes:
         if name not in there:
-            raise ValueError(f"a {name} must be given to this model; got none.")
+            raise ValueError(f"the model needs a {name}; got none.")
     return asked
 
 
@@ -192,14 +193,12 @@ def _run(asked: _Question) -> tuple[Tensor, list[Call]]:
     given = tuple(asked.structures[name] for name in asked.takes)
     if isinstance(asked.model, Layer):
         own = {} if asked.x_hyperedge is None else {"x_hyperedge": asked.x_hyperedge}
-        bare = asked.model(asked.x, *given, finish="bare", **own)
-        bias = asked.model.bias
-        scores = bare if bias is None else bare + bias
-        return scores, [Call(asked.model, asked.x, given, asked.x_hyperedge, bare)]
+        linear = asked.model._linear(asked.x, *given, **own)
+        return asked.model._with_bias(linear), [Call(asked.model, asked.x, given, asked.x_hyperedge, linear)]
     return run_network(asked.model, asked.x, given)
 
 
-def run_network(network: Network, x: Features, structures: Sequence[Structures]) -> tuple[Tensor, list[Call]]:
+def run_network(network: Network, x: Features, structures: Sequence[Structure]) -> tuple[Tensor, list[Call]]:
     """The scores of a network without dropout, ``(N, n_classes)``, and what each layer was given on the way to them.
 
     Args:
@@ -209,9 +208,9 @@ def run_network(network: Network, x: Features, structures: Sequence[Structures])
     """
     calls = []
     for layer in cast(list[Layer], list(network.layers)):
-        bare = layer(x, *structures, finish="bare")
-        calls.append(Call(layer, x, tuple(structures), None, bare))
-        x = elu_dropout(bare, layer.bias)
+        linear = layer._linear(x, *structures)
+        calls.append(Call(layer, x, tuple(structures), None, linear))
+        x = elu_dropout(linear, layer.bias)
     return cast(Tensor, x), calls
 
 
@@ -232,10 +231,10 @@ def _attention(calls: Sequence[Call], vertex: int, asked: _Question) -> Iterator
         found: list[tuple[str, int, list[float]]] = []
         if incidence is not None:
             H: Any = asked.structures["hypergraph"]
-            found += [("hyperedge", *way) for way in _of_vertex(vertex, H.vertex_offsets, H.hyperedge, incidence)]
+            found += [("hyperedge", *way) for way in _of_vertex(vertex, H.incidence, incidence)]
         if links is not None:
             graph: Any = asked.structures["graph"]
-            ways = _of_vertex(vertex, graph.target_offsets, graph.source, links)
+            ways = _of_vertex(vertex, graph.links, links)
             found += [("itself" if end == vertex else "link", end, row) for end, row in ways]
         for head in range(call.layer.heads):
             for kind, one, row in sorted(found, key=lambda way: -way[2][head]):
@@ -243,10 +242,10 @@ def _attention(calls: Sequence[Call], vertex: int, asked: _Question) -> Iterator
                 yield Attended(number, head, kind, name, row[head])
 
 
-def _of_vertex(vertex: int, offsets: Tensor, ends: Tensor, attention: Tensor) -> Iterator[tuple[int, list[float]]]:
+def _of_vertex(vertex: int, pairs: Incidence, attention: Tensor) -> Iterator[tuple[int, list[float]]]:
     """The other ends of a vertex's incidences or links, and the attention to each, head by head."""
-    own = slice(*offsets[vertex : vertex + 2].tolist())
-    return zip(ends[own].tolist(), attention[own].tolist(), strict=True)
+    own = slice(*pairs.offsets[vertex : vertex + 2].tolist())
+    return zip(pairs.members[own].tolist(), attention[own].tolist(), strict=True)
 
 
 def _part_name(part: Part, asked: _Question) -> Any:

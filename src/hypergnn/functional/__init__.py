@@ -8,7 +8,6 @@ Section 3 of the paper, equation by equation, is mapped in ``docs/paper_map.md``
 
 from hypergnn.functional.attention import attention_incidence, hyperedge_features, hypergraph_attention
 from hypergnn.functional.convolution import hyperedge_degree, hypergraph_conv, vertex_degree
-from hypergnn.functional.new_vertices import hypergraph_read
 from hypergnn.functional.pairwise import attention_links, graph_attention, graph_conv, mean_attention, mean_conv
 from hypergnn.functional.projection import project
 
@@ -21,7 +20,6 @@ __all__ = [
     "hyperedge_features",
     "hypergraph_attention",
     "hypergraph_conv",
-    "hypergraph_read",
     "mean_attention",
     "mean_conv",
     "project",

@@ -1,30 +1,31 @@
-"""Attention: an incidence that is learned, and the convolution with it."""
+r"""Hypergraph attention: an incidence that is learned takes the place of ``H`` everywhere in the convolution.
+
+    T = D_R^-a · R · W B^-1 · Sᵀ · D_S^-b        R_ie, S_ie = softmax_e LeakyReLU(a·[x_i P ‖ u_e P])
+
+``D`` and ``B`` are the degrees of the attended incidence, and gradients flow through them.
+"""
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Literal, cast
 
 import torch
 from torch import Tensor
 
-from hypergnn._utils.checks import check_choice, check_features, check_like
-from hypergnn.functional.convolution import (
-    NORMALIZATIONS,
-    SOFTMAX_OVER,
-    Normalization,
-    SoftmaxOver,
-    apply_transition,
-    check_hypergraph,
-    hyperedge_degree,
-    inverse,
-)
-from hypergnn.functional.projection import Features, to_dense
-from hypergnn.kernels import attend, head_scores, segment_sum
-from hypergnn.structures.hypergraph import Hypergraph
+from hypergnn import kernels
+from hypergnn._utils.checks import check_choice
+from hypergnn.functional.checks import Features, check_features, check_heads, check_hypergraph, check_like
+from hypergnn.functional.convolution import NORMALIZATIONS, Normalization, Scalings, inverse
+from hypergnn.functional.projection import to_dense
+from hypergnn.structures.block import Block
+from hypergnn.structures.two_sided import TwoSided
+
+SoftmaxOver = Literal["hyperedges", "vertices"]
+SOFTMAX_OVER = ("hyperedges", "vertices")
 
 
-def hyperedge_features(x: Features, H: Hypergraph) -> Tensor:
-    """Features of each hyperedge when nobody gave any: those of its centroid, else the mean of its members.
+def hyperedge_features(x: Features, H: TwoSided) -> Tensor:
+    """Features of each hyperedge when none are given: those of its centroid, else the mean of its members.
 
     Args:
         x: ``(..., N, F)``.
@@ -34,6 +35,7 @@ def hyperedge_features(x: Features, H: Hypergraph) -> Tensor:
         ``(..., M, F)``; 0 for an empty hyperedge without a centroid.
 
     Example:
+        >>> from hypergnn import Hypergraph
         >>> H = Hypergraph.from_hyperedges([[0, 1], [1, 2]], n_vertices=3, centroid=[0, -1])
         >>> hyperedge_features(torch.tensor([[2.0], [4.0], [6.0]]), H).tolist()
         [[2.0], [5.0]]
@@ -45,7 +47,8 @@ def hyperedge_features(x: Features, H: Hypergraph) -> Tensor:
         centroid = cast(Tensor, H.centroid)
         is_own = H.n_hyperedges == H.n_vertices and H.derived("own", lambda: _counts_from_0(centroid))
         return x if is_own else x.index_select(-2, centroid)
-    mean = inverse(hyperedge_degree(H).to(x.dtype)).unsqueeze(-1) * segment_sum(x, by=H.hyperedges)
+    size = inverse(H._hyperedge_degree.to(x.dtype)).unsqueeze(-1)  # B^-1  (M, 1)
+    mean = size * kernels.segment_sum(x, by=H.senders.T)  # B^-1 Sᵀ X  (..., M, F)
     if H.centroid is None:
         return mean
     return torch.where((H.centroid >= 0).unsqueeze(-1), x.index_select(-2, H.centroid.clamp(min=0)), mean)
@@ -54,7 +57,7 @@ def hyperedge_features(x: Features, H: Hypergraph) -> Tensor:
 def attention_incidence(
     x: Tensor,
     x_hyperedge: Tensor | None,
-    H: Hypergraph,
+    H: TwoSided,
     a_vertex: Tensor,
     a_hyperedge: Tensor,
     *,
@@ -67,75 +70,99 @@ def attention_incidence(
         x: Projected vertex features ``x P``, ``(..., N, heads, F')``.
         x_hyperedge: Projected hyperedge features ``u P``, ``(..., M, heads, F')``; those of
             :func:`hyperedge_features` if ``None``.
-        H: The hypergraph.
+        H: The hypergraph, or a block of one.
         a_vertex: Half of the weight vector ``a``, ``(..., heads, F')``.
         a_hyperedge: The other half, ``(..., heads, F')``.
         softmax_over: ``"hyperedges"`` of each vertex (the paper), or ``"vertices"`` of each hyperedge.
         negative_slope: Slope of LeakyReLU below 0.
 
     Returns:
-        ``(..., n_incidences, heads)`` in the order of ``H.vertex`` and ``H.hyperedge``; sums to 1 per group.
+        ``(..., n_incidences, heads)`` in the order of ``H.senders``; sums to 1 per group.
 
     Example:
+        >>> from hypergnn import Hypergraph
         >>> H = Hypergraph.from_hyperedges([[0, 1], [1]], n_vertices=2)
         >>> zero = torch.zeros(1, 3)
         >>> attention_incidence(torch.rand(2, 1, 3), torch.rand(2, 1, 3), H, zero, zero).squeeze(-1)
         tensor([1.0000, 0.5000, 0.5000])
     """
     check_choice("softmax_over", softmax_over, SOFTMAX_OVER)
+    vertex_score, hyperedge_score = attention_scores(x, x_hyperedge, H, a_vertex, a_hyperedge)
+    if softmax_over == "hyperedges":
+        return kernels.attend(vertex_score, hyperedge_score, H.senders, negative_slope)  # (..., n_incidences, heads)
+    return kernels.attend(hyperedge_score, vertex_score, H.senders.T, negative_slope)
+
+
+def attention_scores(
+    x: Tensor, x_hyperedge: Tensor | None, H: TwoSided, a_vertex: Tensor, a_hyperedge: Tensor
+) -> tuple[Tensor, Tensor]:
+    """``a_vertex·x_i P`` of each sender and ``a_hyperedge·u_e P`` of each hyperedge, ``(..., N or M, heads)``."""
     check_hypergraph(H)
+    if isinstance(H, Block) and not H.attention:
+        raise ValueError(
+            "H must hold all hyperedges of its senders, whose softmax runs over them; make the block with "
+            "around(vertices, attention=True)."
+        )
     check_heads("x", x, H.n_vertices, H.device)
     check_like("a_vertex", a_vertex, x, tuple(x.shape[-2:]), "one entry per head and feature")
     check_like("a_hyperedge", a_hyperedge, x, tuple(x.shape[-2:]), "one entry per head and feature")
     if x_hyperedge is None:  # u is linear in x, and so is its score
-        vertex_score, score = head_scores(x, a_vertex, a_hyperedge)  # (..., N, heads)
-        hyperedge_score = hyperedge_features(score, H)  # (..., M, heads)
-    else:
-        check_heads("x_hyperedge", x_hyperedge, H.n_hyperedges, H.device)
-        check_like("x_hyperedge", x_hyperedge, x, tuple(x.shape[-2:]), "the heads and features of x")
-        (vertex_score,) = head_scores(x, a_vertex)
-        (hyperedge_score,) = head_scores(x_hyperedge, a_hyperedge)
-    if softmax_over == "hyperedges":
-        return attend(vertex_score, hyperedge_score, H.vertices, negative_slope)  # (..., n_incidences, heads)
-    return attend(hyperedge_score, vertex_score, H.hyperedges, negative_slope)
+        vertex_score, score = kernels.head_scores(x, a_vertex, a_hyperedge)  # (..., N, heads)
+        return vertex_score, hyperedge_features(score, H)
+    check_heads("x_hyperedge", x_hyperedge, H.n_hyperedges, H.device)
+    check_like("x_hyperedge", x_hyperedge, x, tuple(x.shape[-2:]), "the heads and features of x")
+    return kernels.head_scores(x, a_vertex)[0], kernels.head_scores(x_hyperedge, a_hyperedge)[0]
+
+
+def receiver_incidence(
+    x: Tensor, x_hyperedge: Tensor | None, H: TwoSided, a_vertex: Tensor, a_hyperedge: Tensor, negative_slope: float
+) -> Tensor:
+    """Attended incidence of receivers whose pairs are not among those of the senders: new vertices.
+
+    Arguments as for :func:`attention_incidence`, whose softmax is over the hyperedges.
+    """
+    vertex_score, hyperedge_score = attention_scores(x, x_hyperedge, H, a_vertex, a_hyperedge)
+    if H.rows is not None:
+        vertex_score = vertex_score.index_select(-2, H.rows)
+    return kernels.attend(vertex_score, hyperedge_score, H.receivers, negative_slope)
 
 
 def hypergraph_attention(
     x: Tensor,
-    H: Hypergraph,
+    H: TwoSided,
     incidence: Tensor,
     *,
     normalization: Normalization = "row",
     weight: Tensor | None = None,
     dropped: Tensor | None = None,
-    softmax_over: SoftmaxOver | None = None,
 ) -> Tensor:
     """Hypergraph convolution with an attended incidence in every place of ``H``, in ``D`` and in ``B`` as well.
 
     Args:
         x: Projected vertex features, ``(..., N, heads, F')``.
-        H: The hypergraph.
+        H: The hypergraph, or a block of one.
         incidence: Attended incidence, ``(..., n_incidences, heads)``, non-negative.
         normalization: As in :func:`hypergraph_conv`.
         weight: Hyperedge weights in place of ``H.weight``, ``(..., M)``.
         dropped: The incidence after dropout, which is then what propagates; ``D`` and ``B`` stay those of
             ``incidence``.
-        softmax_over: Of which softmax :func:`attention_incidence` made the incidence; the degrees that are 1 because
-            of it are then not summed, where weights are seen to be alike. They are if it is omitted, and then the
-            incidence may be any.
 
     Returns:
-        ``(..., N, heads, F')``.
+        ``(..., N, heads, F')``; for a block, a row per vertex that it makes.
 
     Example:
+        >>> from hypergnn import Hypergraph
         >>> H = Hypergraph.from_hyperedges([[0, 1], [1]], n_vertices=2)
         >>> hypergraph_attention(torch.ones(2, 1, 3), H, torch.tensor([[1.0], [0.5], [0.5]]))[:, 0, 0]
         tensor([1., 1.])
     """
     check_choice("normalization", normalization, NORMALIZATIONS)
-    if softmax_over is not None:
-        check_choice("softmax_over", softmax_over, SOFTMAX_OVER)
     check_hypergraph(H)
+    if not H.shares_pairs:
+        raise ValueError(
+            "H must be a hypergraph, or a block made by around(): the receivers of this one have incidences of their "
+            "own, which only layers attend to."
+        )
     check_heads("x", x, H.n_vertices, H.device)
     per_incidence = (H.n_incidences, x.shape[-2])
     check_like("incidence", incidence, x, per_incidence, "one entry per incidence and head")
@@ -143,16 +170,93 @@ def hypergraph_attention(
         check_like("weight", weight, x, (H.n_hyperedges,), "one entry per hyperedge")
     if dropped is not None:
         check_like("dropped", dropped, x, per_incidence, "one entry per incidence and head")
-    return apply_transition(x, H, normalization, weight, incidence, dropped, softmax_over)
+    return attended_transition(x, H, incidence, normalization=normalization, weight=weight, dropped=dropped)
 
 
-def check_heads(name: str, x: Tensor, n_rows: int, device: torch.device) -> None:
-    """Raise unless ``x`` is a tensor of features ``(..., n_rows, heads, features)``."""
-    is_tensor = isinstance(x, Tensor)
-    if is_tensor and x.dim() < 3:
-        raise ValueError(f"{name} must have shape (..., {n_rows}, heads, features); got {tuple(x.shape)}.")
-    rows = "vertex" if name == "x" else "hyperedge"
-    check_features(x.flatten(-2) if is_tensor else x, n_rows, device, name=name, rows=rows)
+def attended_transition(
+    x: Tensor,
+    H: TwoSided,
+    incidence: Tensor,
+    *,
+    normalization: Normalization,
+    weight: Tensor | None = None,
+    dropped: Tensor | None = None,
+    of_receivers: Tensor | None = None,
+    softmax_over: SoftmaxOver | None = None,
+) -> Tensor:
+    """Do as :func:`hypergraph_attention` does, for a caller that has made the incidence itself.
+
+    Args:
+        x: Projected vertex features, ``(..., N, heads, F')``.
+        H: The hypergraph, or a block of one.
+        incidence: Attended incidence of the senders, ``(..., n_incidences, heads)``.
+        normalization: As in :func:`hypergraph_conv`.
+        weight: Hyperedge weights in place of ``H.weight``.
+        dropped: The incidence after dropout.
+        of_receivers: Attended incidence of the receivers, if their pairs are not among those of the senders.
+        softmax_over: Which softmax has made the incidence. Degrees that are 1 because of it need not be summed.
+    """
+    left, middle, right = attended_scalings(H, incidence, normalization, weight, of_receivers, softmax_over)
+    values = incidence if dropped is None else dropped
+    factors = {"left": left, "middle": middle, "right": right, "values": values}
+    if of_receivers is not None:
+        return kernels.transition(x, H.senders, H.receivers, **factors, receiver_values=of_receivers)
+    # Receivers have the attention that they have as senders: all senders receive, and those that are made remain.
+    out = kernels.transition(x, H.senders, H.senders, **factors)
+    return out if H.rows is None else out.index_select(-3, H.rows)
+
+
+def attended_scalings(
+    H: TwoSided,
+    incidence: Tensor,
+    normalization: Normalization,
+    given: Tensor | None = None,
+    of_receivers: Tensor | None = None,
+    softmax_over: SoftmaxOver | None = None,
+) -> Scalings:
+    """``D_R^-a``, ``W B^-1`` and ``D_S^-b``, ``(..., rows, heads or 1)`` each; ``None`` is 1.
+
+    The first is that of all senders where the receivers share their pairs.
+
+    Arguments as for :func:`attended_transition`; ``given`` are hyperedge weights in place of ``H.weight``.
+    """
+    dtype = incidence.dtype
+    if normalization == "none":
+        return None, (H.weight.to(dtype) if given is None else given).unsqueeze(-1), None
+    if given is None:
+        weight = H.derived(("relative weight", dtype), lambda: _relative_weight(H, dtype))
+    else:
+        weight = _relative(given)
+    middle = None if weight is None else weight.unsqueeze(-1)  # W
+    if softmax_over != "vertices":
+        size = inverse(kernels.value_sums(incidence, H.senders.T))  # B^-1  (..., M, heads)
+        middle = size if middle is None else middle * size
+    if softmax_over == "hyperedges" and weight is None:
+        return None, middle, None  # D is 1
+    if of_receivers is None:
+        degree = kernels.value_sums(incidence, H.senders, weight)  # D  (..., senders, heads)
+        return (inverse(degree), middle, None) if normalization == "row" else _roots(degree, middle, degree)
+    degree = kernels.value_sums(of_receivers, H.receivers, weight)  # D_R  (..., receivers, heads)
+    if normalization == "row":
+        return inverse(degree), middle, None
+    return _roots(degree, middle, kernels.value_sums(incidence, H.senders, weight))
+
+
+def _roots(receiver_degree: Tensor, middle: Tensor | None, sender_degree: Tensor) -> Scalings:
+    root = inverse(receiver_degree, root=True)
+    return root, middle, root if sender_degree is receiver_degree else inverse(sender_degree, root=True)
+
+
+def _relative(weight: Tensor) -> Tensor:
+    """Weights over the largest of them: no factor of ``W`` changes ``T``, and this one keeps ``D`` from vanishing."""
+    return weight / weight.detach().amax(-1, keepdim=True) if weight.shape[-1] > 0 else weight
+
+
+def _relative_weight(H: TwoSided, dtype: torch.dtype) -> Tensor | None:
+    """The same of a hypergraph's own weights; ``None`` where they are seen to be all alike."""
+    weight = _relative(H.weight.to(dtype))
+    is_seen = type(weight) is Tensor and not torch.compiler.is_compiling()
+    return None if is_seen and bool((weight == 1).all()) else weight
 
 
 def _counts_from_0(ids: Tensor) -> bool:

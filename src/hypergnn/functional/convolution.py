@@ -1,4 +1,10 @@
-"""Degrees and the convolution: ``T`` fixed by the structure, or by an attended incidence in its place."""
+r"""Hypergraph convolution: a transition that the structure fixes, applied to features.
+
+    T = D_R^-a · R · W B^-1 · Sᵀ · D_S^-b        a + b = 1: row (1, 0), symmetric (1/2, 1/2)
+
+``S`` says which vertices a hyperedge gathers from, ``R`` which vertices gather from it. In a hypergraph both are the
+paper's ``H``; in a block they are the vertices that a layer reads and those that it makes.
+"""
 
 from __future__ import annotations
 
@@ -8,57 +14,22 @@ import torch
 from torch import Tensor
 
 from hypergnn import kernels
-from hypergnn._utils.checks import check_choice, check_features, check_like, check_structure
-from hypergnn.functional.projection import Features, project, project_if_cheaper
-from hypergnn.kernels import activated_transition, elu_dropout, fixed_transition, segment_sum, transition, value_sums
-from hypergnn.structures.hypergraph import Hypergraph
+from hypergnn._utils.checks import check_choice
+from hypergnn.functional.checks import Features, check_features, check_hypergraph, check_like
+from hypergnn.functional.projection import project, project_if_cheaper
+from hypergnn.structures.block import Block
+from hypergnn.structures.incidence import Incidence
+from hypergnn.structures.two_sided import TwoSided
 
 Normalization = Literal["symmetric", "row", "none"]
-SoftmaxOver = Literal["hyperedges", "vertices"]
 Scalings = tuple[Tensor | None, Tensor | None, Tensor | None]
 
 NORMALIZATIONS = ("symmetric", "row", "none")
-SOFTMAX_OVER = ("hyperedges", "vertices")
-
-
-def vertex_degree(H: Hypergraph, *, incidence: Tensor | None = None, weight: Tensor | None = None) -> Tensor:
-    """Degree of each vertex, ``D_ii = Σ_e W_e H_ie``.
-
-    Args:
-        H: The hypergraph.
-        incidence: Attended incidence, ``(..., n_incidences, heads)``; zeros and ones if omitted.
-        weight: Hyperedge weights in place of ``H.weight``, ``(..., M)``.
-
-    Returns:
-        ``(..., N)``, or ``(..., N, heads)`` with an attended incidence.
-
-    Example:
-        >>> H = Hypergraph.from_hyperedges([[0, 1], [1, 2]], n_vertices=3, weight=[1.0, 3.0])
-        >>> vertex_degree(H).tolist()
-        [1.0, 4.0, 3.0]
-    """
-    _check_entries(H, incidence, weight)
-    if incidence is None:
-        return H.vertex_degree() if weight is None else segment_sum(weight.unsqueeze(-1), by=H.vertices).squeeze(-1)
-    return value_sums(incidence, H.vertices, H.weight.to(incidence.dtype) if weight is None else weight)
-
-
-def hyperedge_degree(H: Hypergraph, *, incidence: Tensor | None = None) -> Tensor:
-    """Degree of each hyperedge, ``B_e = Σ_i H_ie``: ``(M,)``, or ``(..., M, heads)`` with an attended incidence.
-
-    Example:
-        >>> hyperedge_degree(Hypergraph.from_hyperedges([[0, 1], [2]], n_vertices=3)).tolist()
-        [2.0, 1.0]
-    """
-    _check_entries(H, incidence, None)
-    if incidence is None:
-        return H.hyperedge_degree()
-    return value_sums(incidence, H.hyperedges)
 
 
 def hypergraph_conv(
     x: Features,
-    H: Hypergraph,
+    H: TwoSided,
     *,
     normalization: Normalization = "symmetric",
     projection: Tensor | None = None,
@@ -71,16 +42,17 @@ def hypergraph_conv(
 
     Args:
         x: Vertex features ``X``, ``(..., N, F)``, dense or sparse CSR.
-        H: The hypergraph.
+        H: The hypergraph, or a block of one.
         normalization: Which ``T``.
         projection: ``P``, ``(..., F, F')``.
         weight: Hyperedge weights in place of ``H.weight``, ``(..., M)``; gradients flow into them. They must be
             positive, which is not checked.
 
     Returns:
-        ``(..., N, F)``, or ``(..., N, F')`` with a projection.
+        ``(..., N, F)``, or ``(..., N, F')`` with a projection; for a block, a row per vertex that it makes.
 
     Example:
+        >>> from hypergnn import Hypergraph
         >>> H = Hypergraph.from_hyperedges([[0, 1, 2], [1, 2, 3]], n_vertices=4, weight=[1.0, 3.0])
         >>> hypergraph_conv(torch.eye(4), H, normalization="row")[1]
         tensor([0.0833, 0.3333, 0.3333, 0.2500])
@@ -90,120 +62,103 @@ def hypergraph_conv(
     check_features(x, H.n_vertices, H.device)
     if weight is not None:
         check_like("weight", weight, x, (H.n_hyperedges,), "one entry per hyperedge")
-    narrow, projection = project_if_cheaper(x, projection)
-    out = apply_transition(narrow, H, normalization, weight)
-    return out if projection is None else project(out, projection)
+    narrow, after = project_if_cheaper(x, projection)  # X P, where that is narrower than X
+    left, middle, right = scalings(H, normalization, narrow.dtype, weight)  # D_R^-a, W B^-1, D_S^-b
+    out = kernels.transition(narrow, H.senders, H.receivers, left=left, middle=middle, right=right)
+    return out if after is None else project(out, after)
 
 
 def activated_conv(
-    x: Features, H: Hypergraph, normalization: Normalization, projection: Tensor, bias: Tensor | None
+    x: Features, H: TwoSided, normalization: Normalization, projection: Tensor, bias: Tensor | None
 ) -> Tensor:
-    """ELU of :func:`hypergraph_conv` plus a bias, ``(..., N, F')``; in one step where the projection comes first."""
+    """ELU of :func:`hypergraph_conv` plus a bias, ``(..., N, F')``."""
     narrow, after = project_if_cheaper(x, projection)
-    if after is not None:
-        return elu_dropout(project(apply_transition(narrow, H, normalization, None), after), bias)
-    return activated_transition(narrow, H.hyperedges, *_fixed_scalings(H, normalization, narrow.dtype), bias)
+    left, middle, right = scalings(H, normalization, narrow.dtype)
+    factors = {"left": left, "middle": middle, "right": right}
+    if after is None:
+        return kernels.activated_transition(narrow, H.senders, H.receivers, **factors, bias=bias)
+    return kernels.elu_dropout(project(kernels.transition(narrow, H.senders, H.receivers, **factors), after), bias)
 
 
-def apply_transition(
-    x: Tensor,
-    H: Hypergraph,
-    normalization: Normalization,
-    weight: Tensor | None,
-    incidence: Tensor | None = None,
-    dropped: Tensor | None = None,
-    softmax_over: SoftmaxOver | None = None,
-) -> Tensor:
-    """``T X`` for features ``(..., N, F)``, or ``(..., N, heads, F)`` with an attended incidence."""
-    if incidence is None and weight is None:
-        return fixed_transition(x, H.hyperedges, *_fixed_scalings(H, normalization, x.dtype))
-    left, middle, right = scalings(H, normalization, x.dtype, weight, incidence, softmax_over)
-    values = incidence if dropped is None else dropped
-    return transition(x, H.hyperedges, values, left=left, middle=middle, right=right)
+def vertex_degree(H: TwoSided, *, incidence: Tensor | None = None, weight: Tensor | None = None) -> Tensor:
+    """Degree of each vertex that receives, ``D_ii = Σ_e W_e H_ie``.
 
+    Args:
+        H: The hypergraph.
+        incidence: Attended incidence of the receivers, ``(..., n_incidences, heads)``; zeros and ones if omitted.
+        weight: Hyperedge weights in place of ``H.weight``, ``(..., M)``.
 
-def _fixed_scalings(H: Hypergraph, normalization: Normalization, dtype: torch.dtype) -> Scalings:
-    """Those of the structure alone, ``(1, rows, 1)`` each."""
+    Returns:
+        ``(..., N)``, or ``(..., N, heads)`` with an attended incidence.
 
-    def make() -> Scalings:
-        left, middle, right = (None if one is None else one[None] for one in scalings(H, normalization, dtype))
-        return left, middle, right
-
-    return H.derived(("scalings", normalization, dtype), make)
-
-
-def scalings(
-    H: Hypergraph,
-    normalization: Normalization,
-    dtype: torch.dtype,
-    given_weight: Tensor | None = None,
-    incidence: Tensor | None = None,
-    softmax_over: SoftmaxOver | None = None,
-) -> Scalings:
-    """What scales vertices, hyperedges and vertices again in ``T``, ``(..., rows, heads or 1)`` each; ``None`` is 1.
-
-    Where the incidence is known to be a softmax over the vertices of each hyperedge, these have degree 1, and so have
-    vertices where it is one over their hyperedges and all of those weigh the same.
+    Example:
+        >>> from hypergnn import Hypergraph
+        >>> H = Hypergraph.from_hyperedges([[0, 1], [1, 2]], n_vertices=3, weight=[1.0, 3.0])
+        >>> vertex_degree(H).tolist()
+        [1.0, 4.0, 3.0]
     """
-    own = H.weight.to(dtype) if given_weight is None else given_weight
-    if normalization == "none":
-        return None, own.unsqueeze(-1), None  # W
-    weight: Tensor | None = own
-    degree: Tensor | None = None
-    size: Tensor | None = None
-    if incidence is None:
-        degree = vertex_degree(H, weight=given_weight).to(dtype).unsqueeze(-1)  # D  (..., N, 1)
-        size = hyperedge_degree(H).to(own.dtype).unsqueeze(-1)  # B  (M, 1)
-    else:
-        if given_weight is None:
-            weight = H.derived(("relative weight", dtype), lambda: _relative_weight(H, dtype))
-        else:
-            weight = _relative(given_weight)
-        if softmax_over != "hyperedges" or weight is not None:
-            degree = value_sums(incidence, H.vertices, weight)  # D  (..., N, heads)
-        if softmax_over != "vertices":
-            size = value_sums(incidence, H.hyperedges)  # B  (..., M, heads)
-    middle = _over(weight, size)  # W B^-1
-    if degree is None:
-        return None, middle, None
-    if normalization == "row":
-        return inverse(degree), middle, None  # D^-1
-    root = inverse(degree, root=True)  # D^-1/2
-    return root, middle, root
-
-
-def _over(weight: Tensor | None, size: Tensor | None) -> Tensor | None:
-    """``W B^-1``, where ``None`` is 1."""
-    if size is None:
-        return None if weight is None else weight.unsqueeze(-1)
-    return inverse(size) if weight is None else weight.unsqueeze(-1) * inverse(size)
-
-
-def _relative(weight: Tensor) -> Tensor:
-    """Weights over the largest of them: no factor of ``W`` changes ``T``, and this one keeps ``D`` from vanishing."""
-    return weight / weight.detach().amax(-1, keepdim=True) if weight.shape[-1] > 0 else weight
-
-
-def _relative_weight(H: Hypergraph, dtype: torch.dtype) -> Tensor | None:
-    """The same of a hypergraph's own weights; ``None`` where they are seen to be all alike."""
-    weight = _relative(H.weight.to(dtype))
-    is_seen = type(weight) is Tensor and not torch.compiler.is_compiling()
-    return None if is_seen and bool((weight == 1).all()) else weight
-
-
-def check_hypergraph(H: object) -> None:
-    """Raise unless ``H`` is a hypergraph."""
-    check_structure("H", H, Hypergraph, "from_incidence(vertex, hyperedge, n_vertices, n_hyperedges)")
-
-
-def _check_entries(H: Hypergraph, incidence: Tensor | None, weight: Tensor | None) -> None:
-    check_hypergraph(H)
-    like = next((one for one in (incidence, weight) if isinstance(one, Tensor)), torch.empty(0))
-    if weight is not None:
-        check_like("weight", weight, like, (H.n_hyperedges,), "one entry per hyperedge")
+    _check_entries(H, incidence, weight, H.receivers.n_pairs)
     if incidence is not None:
-        heads = like.shape[-1] if like.dim() else 1
-        check_like("incidence", incidence, like, (H.n_incidences, heads), "one entry per incidence and head")
+        return kernels.value_sums(incidence, H.receivers, H.weight.to(incidence.dtype) if weight is None else weight)
+    if weight is None:
+        return H._receiver_degree.clone()
+    return kernels.segment_sum(weight.unsqueeze(-1), by=H.receivers).squeeze(-1)
+
+
+def hyperedge_degree(H: TwoSided, *, incidence: Tensor | None = None) -> Tensor:
+    """Degree of each hyperedge, ``B_e = Σ_i H_ie``: ``(M,)``, or ``(..., M, heads)`` with an attended incidence.
+
+    Example:
+        >>> from hypergnn import Hypergraph
+        >>> hyperedge_degree(Hypergraph.from_hyperedges([[0, 1], [2]], n_vertices=3)).tolist()
+        [2.0, 1.0]
+    """
+    _check_entries(H, incidence, None, H.senders.n_pairs)
+    return H.hyperedge_degree() if incidence is None else kernels.value_sums(incidence, H.senders.T)
+
+
+def scalings(H: TwoSided, normalization: Normalization, dtype: torch.dtype, weight: Tensor | None = None) -> Scalings:
+    """What stands left of ``R``, between ``R`` and ``Sᵀ``, and right of ``Sᵀ`` in ``T``; ``None`` is 1.
+
+    Returns:
+        ``(1, rows, 1)`` each for the structure alone, which is cached; ``(..., rows, 1)`` with given weights.
+    """
+    if weight is None:
+        return H.derived(("scalings", normalization, dtype), lambda: _fixed_scalings(H, normalization, dtype))
+    if normalization == "none":
+        return None, weight.unsqueeze(-1), None
+    middle = weight.unsqueeze(-1) * inverse(H._hyperedge_degree.to(dtype).unsqueeze(-1))  # W B^-1
+    receiver_degree = _weighted_degree(weight, H.receivers)  # D_R  (..., receivers, 1)
+    if normalization == "row":
+        return inverse(receiver_degree), middle, None
+    root = inverse(receiver_degree, root=True)
+    if H.receivers is H.senders:
+        return root, middle, root
+    if isinstance(H, Block) and not H.attention:
+        raise ValueError(
+            "H must hold all hyperedges of its senders, whose degrees are sums of the given weights; make the block "
+            "with around(vertices, attention=True), or use normalization='row'."
+        )
+    return root, middle, inverse(_weighted_degree(weight, H.senders), root=True)
+
+
+def _fixed_scalings(H: TwoSided, normalization: Normalization, dtype: torch.dtype) -> Scalings:
+    weight = H.weight.to(dtype)[None, :, None]  # W  (1, M, 1)
+    if normalization == "none":
+        return None, weight, None
+    middle = weight * inverse(H._hyperedge_degree.to(dtype)[None, :, None])  # W B^-1
+    receiver_degree = H._receiver_degree.to(dtype)[None, :, None]  # D_R  (1, receivers, 1)
+    if normalization == "row":
+        return inverse(receiver_degree), middle, None
+    root = inverse(receiver_degree, root=True)
+    if H.receivers is H.senders:
+        return root, middle, root
+    return root, middle, inverse(H._sender_degree.to(dtype)[None, :, None], root=True)
+
+
+def _weighted_degree(weight: Tensor, pairs: Incidence) -> Tensor:
+    """``Σ_e W_e`` over the hyperedges of each row, ``(..., rows, 1)``."""
+    return kernels.segment_sum(weight.unsqueeze(-1), by=pairs)
 
 
 def inverse(degree: Tensor, *, root: bool = False) -> Tensor:
@@ -213,3 +168,13 @@ def inverse(degree: Tensor, *, root: bool = False) -> Tensor:
     rounded to nothing.
     """
     return kernels.inverse(degree, root=root, least=torch.finfo(degree.dtype).tiny ** 0.5)
+
+
+def _check_entries(H: TwoSided, incidence: Tensor | None, weight: Tensor | None, n_pairs: int) -> None:
+    check_hypergraph(H)
+    like = next((one for one in (incidence, weight) if isinstance(one, Tensor)), torch.empty(0))
+    if weight is not None:
+        check_like("weight", weight, like, (H.n_hyperedges,), "one entry per hyperedge")
+    if incidence is not None:
+        heads = like.shape[-1] if like.dim() else 1
+        check_like("incidence", incidence, like, (n_pairs, heads), "one entry per incidence and head")

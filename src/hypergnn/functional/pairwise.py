@@ -5,25 +5,32 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from hypergnn._utils.checks import check_choice, check_features, check_like, check_structure
-from hypergnn.functional.attention import check_heads, hypergraph_attention
-from hypergnn.functional.convolution import (
-    NORMALIZATIONS,
-    Normalization,
-    SoftmaxOver,
+from hypergnn import kernels
+from hypergnn._utils.checks import check_choice
+from hypergnn.functional.attention import hypergraph_attention
+from hypergnn.functional.checks import (
+    Features,
+    check_features,
+    check_graph,
+    check_heads,
     check_hypergraph,
-    hypergraph_conv,
+    check_like,
+    check_same_rows,
 )
-from hypergnn.functional.projection import Features, project, project_if_cheaper
-from hypergnn.kernels import attend, head_scores, segment_sum
+from hypergnn.functional.convolution import NORMALIZATIONS, Normalization, hypergraph_conv
+from hypergnn.functional.projection import project, project_if_cheaper
+from hypergnn.structures.block import GraphBlock
 from hypergnn.structures.graph import Graph
-from hypergnn.structures.hypergraph import Hypergraph
+from hypergnn.structures.incidence import Incidence
 from hypergnn.structures.shared_graph import SharedGraph
+from hypergnn.structures.two_sided import TwoSided
+
+AnyGraph = Graph | GraphBlock | SharedGraph
 
 
 def graph_conv(
     x: Features,
-    graph: Graph | SharedGraph,
+    graph: AnyGraph,
     *,
     normalization: Normalization = "symmetric",
     projection: Tensor | None = None,
@@ -48,30 +55,58 @@ def graph_conv(
     check_graph(graph, may_be_shared=True)
     check_features(x, graph.n_vertices, graph.device)
     out, projection = project_if_cheaper(x, projection)
-    factors = graph.derived((normalization, x.dtype), lambda: _factors(graph, normalization, x.dtype))
-    out = graph.neighbour_sum(out, *factors)  # T X
+    out = _neighbour_sum(out, graph, normalization)  # T X
     return out if projection is None else project(out, projection)
 
 
-def link_scalings(graph: Graph | SharedGraph, normalization: Normalization) -> tuple[Tensor | None, Tensor | None]:
-    """What stands left and right of ``A + I`` in ``T``, one factor per vertex, ``(N,)`` float64; ``None`` for ones."""
+def link_scalings(graph: AnyGraph, normalization: Normalization) -> tuple[Tensor | None, Tensor | None]:
+    """What stands left and right of ``A + I`` in ``T``, one factor per vertex, float64; ``None`` for ones."""
     if normalization == "none":
         return None, None
     if normalization == "row":
-        return graph.degree.reciprocal(), None  # D̃^-1, at least 1
-    root = graph.degree.rsqrt()  # D̃^-1/2
-    return root, root
+        return graph.target_degree.reciprocal(), None  # D̃^-1, at least 1
+    return graph.target_degree.rsqrt(), graph.source_degree.rsqrt()  # D̃^-1/2
 
 
-def _factors(graph: Graph | SharedGraph, normalization: Normalization, dtype: torch.dtype) -> tuple[Tensor | None, ...]:
-    """What makes ``T`` of ``A + I`` in the sum over neighbours."""
-    left, right = link_scalings(graph, normalization)
-    factors = () if left is None else graph.factors(left, right)
-    return tuple(None if one is None else one.to(dtype) for one in factors)
+def _neighbour_sum(x: Tensor, graph: AnyGraph, normalization: Normalization) -> Tensor:
+    """``T X``: the sum over each vertex's neighbours and itself, scaled; ``(..., N, F)``."""
+    factors = graph.derived(
+        ("factors", normalization, x.dtype), lambda: _factors(graph, *link_scalings(graph, normalization), x.dtype)
+    )
+    if not isinstance(graph, SharedGraph):
+        return _weighted_sum(x, graph.links, factors[0])  # T X
+    of_beginnings = _weighted_sum(x, graph.senders.T, factors[1])  # Gᵀ X  (..., beginnings, F)
+    met = kernels.segment_sum(of_beginnings, graph.meetings)  # C Gᵀ X
+    return _weighted_sum(met, graph.receivers, factors[0])  # G C Gᵀ X
+
+
+def _factors(
+    graph: AnyGraph, left: Tensor | None, right: Tensor | None, dtype: torch.dtype
+) -> tuple[Tensor | None, Tensor | None]:
+    """The scalings of the vertices as factors of the pairs that are summed, ``(n_pairs, 1)``."""
+    if isinstance(graph, SharedGraph):
+        by_receiver = None if left is None else left.index_select(0, graph.receivers.rows())
+        by_sender = None if right is None else right.index_select(0, graph.senders.rows())
+        return _column(by_receiver, dtype), _column(by_sender, dtype)
+    values = None if left is None else left.index_select(0, graph.links.rows())
+    if values is not None and right is not None:
+        values = values * right.index_select(0, graph.links.members)
+    return _column(values, dtype), None
+
+
+def _column(values: Tensor | None, dtype: torch.dtype) -> Tensor | None:
+    return None if values is None else values.unsqueeze(-1).to(dtype)
+
+
+def _weighted_sum(x: Tensor, by: Incidence, values: Tensor | None) -> Tensor:
+    """Sum rows ``(..., members, F)`` per group, each times its value, ``(n_pairs, 1)``, if there are values."""
+    if values is None:
+        return kernels.segment_sum(x, by)
+    return kernels.segment_sum(x.unsqueeze(-2), by, values).squeeze(-2)
 
 
 def attention_links(
-    x: Tensor, graph: Graph, a_target: Tensor, a_source: Tensor, *, negative_slope: float = 0.2
+    x: Tensor, graph: Graph | GraphBlock, a_target: Tensor, a_source: Tensor, *, negative_slope: float = 0.2
 ) -> Tensor:
     """Attention of each vertex to its neighbours and itself (GAT*), ``(..., n_directed_links, heads)``.
 
@@ -92,11 +127,13 @@ def attention_links(
     check_heads("x", x, graph.n_vertices, graph.device)
     check_like("a_target", a_target, x, tuple(x.shape[-2:]), "one entry per head and feature")
     check_like("a_source", a_source, x, tuple(x.shape[-2:]), "one entry per head and feature")
-    target_score, source_score = head_scores(x, a_target, a_source)  # (..., N, heads)
-    return attend(target_score, source_score, graph.targets, negative_slope)
+    target_score, source_score = kernels.head_scores(x, a_target, a_source)  # (..., N, heads)
+    if graph.rows is not None:
+        target_score = target_score.index_select(-2, graph.rows)
+    return kernels.attend(target_score, source_score, graph.links, negative_slope)
 
 
-def graph_attention(x: Tensor, graph: Graph, attention: Tensor) -> Tensor:
+def graph_attention(x: Tensor, graph: Graph | GraphBlock, attention: Tensor) -> Tensor:
     """Sum of the neighbours' features by attention: ``(..., N, heads, F')`` from the same shape.
 
     Example:
@@ -107,14 +144,14 @@ def graph_attention(x: Tensor, graph: Graph, attention: Tensor) -> Tensor:
     """
     check_graph(graph)
     check_heads("x", x, graph.n_vertices, graph.device)
-    check_like("attention", attention, x, (graph.target.shape[0], x.shape[-2]), "one entry per directed link and head")
-    return segment_sum(x, by=graph.targets, values=attention)
+    check_like("attention", attention, x, (graph.links.n_pairs, x.shape[-2]), "one entry per directed link and head")
+    return kernels.segment_sum(x, by=graph.links, values=attention)
 
 
 def mean_conv(
     x: Features,
-    graph: Graph | SharedGraph,
-    H: Hypergraph,
+    graph: AnyGraph,
+    H: TwoSided,
     *,
     normalization: Normalization = "symmetric",
     projection: Tensor | None = None,
@@ -123,12 +160,15 @@ def mean_conv(
 
     Example:
         >>> import torch
+        >>> from hypergnn import Hypergraph
         >>> graph, H = Graph.from_links([0], [1], n_vertices=2), Hypergraph.from_hyperedges([[0, 1]], n_vertices=2)
         >>> mean_conv(torch.eye(2), graph, H)
         tensor([[0.5000, 0.5000],
                 [0.5000, 0.5000]])
     """
-    _check_same_vertices(graph, H, may_be_shared=True)
+    check_graph(graph, may_be_shared=True)
+    check_hypergraph(H)
+    check_same_rows(graph, H)
     check_features(x, graph.n_vertices, graph.device)
     x, projection = project_if_cheaper(x, projection)
     out = (graph_conv(x, graph, normalization=normalization) + hypergraph_conv(x, H, normalization=normalization)) / 2
@@ -137,14 +177,13 @@ def mean_conv(
 
 def mean_attention(
     x: Tensor,
-    graph: Graph,
-    H: Hypergraph,
+    graph: Graph | GraphBlock,
+    H: TwoSided,
     attention: Tensor,
     incidence: Tensor,
     *,
     normalization: Normalization = "row",
     dropped: Tensor | None = None,
-    softmax_over: SoftmaxOver | None = None,
 ) -> Tensor:
     """Mean of a graph's and a hypergraph's attended transition: ``(T_graph + T_hypergraph)/2 X``.
 
@@ -156,33 +195,16 @@ def mean_attention(
         incidence: From :func:`attention_incidence`.
         normalization: Of the hypergraph's transition.
         dropped: As in :func:`hypergraph_attention`.
-        softmax_over: The same.
 
     Example:
         >>> import torch
+        >>> from hypergnn import Hypergraph
         >>> graph, H = Graph.from_links([0], [1], n_vertices=2), Hypergraph.from_hyperedges([[0, 1]], n_vertices=2)
         >>> mean_attention(torch.ones(2, 1, 3), graph, H, torch.full((4, 1), 0.5), torch.ones(2, 1))[:, 0, 0]
         tensor([1., 1.])
     """
-    _check_same_vertices(graph, H)
-    pairwise = graph_attention(x, graph, attention)
-    of_hypergraph = hypergraph_attention(
-        x, H, incidence, normalization=normalization, dropped=dropped, softmax_over=softmax_over
-    )
-    return (pairwise + of_hypergraph) / 2
-
-
-def check_graph(graph: object, *, may_be_shared: bool = False) -> None:
-    """Raise unless ``graph`` is a graph, one that lists its links unless ``may_be_shared``."""
-    if may_be_shared and isinstance(graph, SharedGraph):
-        return
-    check_structure("graph", graph, Graph, "from_links(source, target, n_vertices)")
-
-
-def _check_same_vertices(graph: Graph | SharedGraph, H: Hypergraph, *, may_be_shared: bool = False) -> None:
-    check_graph(graph, may_be_shared=may_be_shared)
+    check_graph(graph)
     check_hypergraph(H)
-    if graph.n_vertices != H.n_vertices:
-        raise ValueError(
-            f"graph and hypergraph must have the same vertices; got {graph.n_vertices} and {H.n_vertices}."
-        )
+    check_same_rows(graph, H)
+    pairwise = graph_attention(x, graph, attention)
+    return (pairwise + hypergraph_attention(x, H, incidence, normalization=normalization, dropped=dropped)) / 2

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import cast
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 
-from hypergnn._utils.checks import check_like
-from hypergnn.kernels import matmul, ops
-from hypergnn.kernels.dispatch import is_compiled
+from hypergnn import kernels
+from hypergnn.functional.checks import Features, check_like
+from hypergnn.kernels.dropout import draw, dropout
 from hypergnn.structures.sparse_features import SparseFeatures
-
-Features = Tensor | SparseFeatures
 
 
 def n_entries(x: Features) -> int:
@@ -39,44 +37,6 @@ def project(x: Features, projection: Tensor) -> Tensor:
     return _product(x, projection)
 
 
-def _product(x: Features, projection: Tensor) -> Tensor:
-    if isinstance(x, SparseFeatures):
-        return x.project(projection)
-    if x.layout == torch.strided and projection.dim() == 3:
-        fits = x.dim() == 2 or (x.dim() == 3 and x.shape[0] in (1, projection.shape[0]))
-        return matmul(x, projection) if fits else x @ projection
-    if projection.dim() != 3:
-        is_plain = x.layout == torch.strided and x.dim() == projection.dim() == 2
-        if is_plain and not torch.is_autocast_enabled(x.device.type):
-            return matmul(x, projection.unsqueeze(0)).squeeze(0)
-        if _is_constant_csr(x, projection):
-            return _csr_product(x, projection)
-        return x @ projection
-    side_by_side = x @ projection.movedim(0, 1).flatten(1)  # (N, trials * F')
-    trials, _, width = projection.shape
-    return side_by_side.reshape(-1, trials, width).movedim(1, 0)
-
-
-def _is_constant_csr(x: Tensor, projection: Tensor) -> bool:
-    """Whether ``x`` is sparse and nothing is to be differentiated, so that its rows are all that is needed."""
-    learned = torch.is_grad_enabled() and (x.requires_grad or projection.requires_grad)
-    return not learned and x.layout == torch.sparse_csr and is_compiled(x.device.type, x.dtype)
-
-
-def _csr_product(x: Tensor, projection: Tensor) -> Tensor:
-    """``X P`` by the compiled loops, several times as fast as torch's."""
-    by = (x.crow_indices(), x.col_indices(), None)
-    columns, values = projection.unsqueeze(0).unsqueeze(2), x.values().view(1, -1, 1)
-    product: Tensor = ops.segment_sum(columns, values, *by, *by)
-    return product.view(x.shape[0], projection.shape[1])
-
-
-def check_projection(projection: object, x: Features) -> None:
-    """Raise unless ``projection`` is a matrix, or one per trial, with a row per feature of ``x``."""
-    width = projection.shape[-1] if isinstance(projection, Tensor) and projection.dim() >= 2 else 1
-    check_like("projection", projection, x, (x.shape[-1], width), "one row per feature of x")
-
-
 def project_if_cheaper(x: Features, projection: Tensor | None) -> tuple[Tensor, Tensor | None]:
     """Multiply by ``P`` first where that makes the rows narrower; what is left of ``P`` comes after ``T``."""
     if projection is None:
@@ -87,7 +47,70 @@ def project_if_cheaper(x: Features, projection: Tensor | None) -> tuple[Tensor, 
     return x, projection
 
 
+def drop(x: Features, rate: float, of: object = None) -> Features:
+    """Dropout of features: of all entries if they are dense, of the stored ones if they are sparse.
+
+    Args:
+        x: The features.
+        rate: The probability.
+        of: As in :func:`hypergnn.kernels.dropout.dropout`.
+    """
+    if rate == 0:
+        return x
+    if isinstance(x, SparseFeatures):
+        drawn = draw(rate)
+        if drawn is None:
+            return replace(x, values=dropout(x.values, rate))
+        return replace(x, keys=drawn.keys, dropout=drawn.rate)
+    if x.layout == torch.sparse_csr:
+        values = dropout(x.values(), rate)
+        return torch.sparse_csr_tensor(x.crow_indices(), x.col_indices(), values, x.shape, check_invariants=False)
+    return dropout(x, rate, of)
+
+
+def select_rows(x: Features, rows: Tensor | None) -> Features:
+    """Some rows of the features, ascending if they are sparse; all of them if ``rows`` is ``None``."""
+    if rows is None:
+        return x
+    return x.select_rows(rows) if isinstance(x, SparseFeatures) else x.index_select(-2, rows)
+
+
 def to_dense(x: Features) -> Tensor:
     """The features with all their zeros."""
-    is_sparse = isinstance(x, SparseFeatures) or x.layout == torch.sparse_csr
-    return x.to_dense() if is_sparse else cast(Tensor, x)
+    if isinstance(x, SparseFeatures):
+        return _product(x, torch.eye(x.shape[-1], dtype=x.dtype, device=x.device))
+    return x.to_dense() if x.layout == torch.sparse_csr else x
+
+
+def _product(x: Features, projection: Tensor) -> Tensor:
+    if isinstance(x, SparseFeatures):
+        return _prepared_product(x, projection)
+    if x.layout == torch.sparse_csr:
+        return _csr_product(x, projection)
+    if projection.dim() == 3 and (x.dim() == 2 or (x.dim() == 3 and x.shape[0] in (1, projection.shape[0]))):
+        return kernels.matmul(x, projection)
+    if x.dim() == projection.dim() == 2 and not torch.is_autocast_enabled(x.device.type):
+        return kernels.matmul(x, projection.unsqueeze(0)).squeeze(0)
+    return x @ projection
+
+
+def _prepared_product(x: SparseFeatures, projection: Tensor) -> Tensor:
+    if x.keys is None:
+        return kernels.segment_sum(projection.unsqueeze(-2), x.entries, x.values.unsqueeze(-1)).squeeze(-2)
+    trials = x.keys.shape[0]
+    own = projection if projection.shape[:-2] == (trials,) else projection.expand(trials, *projection.shape[-2:])
+    return kernels.segment_sum(own, x.entries, x.values, kernels.Dropout(x.dropout, x.keys))
+
+
+def _csr_product(x: Tensor, projection: Tensor) -> Tensor:
+    if projection.dim() != 3:
+        return kernels.csr_matmul(x, projection)
+    side_by_side = x @ projection.movedim(0, 1).flatten(1)  # (N, trials * F')
+    trials, _, width = projection.shape
+    return side_by_side.reshape(-1, trials, width).movedim(1, 0)
+
+
+def check_projection(projection: object, x: Features) -> None:
+    """Raise unless ``projection`` is a matrix, or one per trial, with a row per feature of ``x``."""
+    width = projection.shape[-1] if isinstance(projection, Tensor) and projection.dim() >= 2 else 1
+    check_like("projection", projection, x, (x.shape[-1], width), "one row per feature of x")

@@ -58,7 +58,7 @@ def check_holds(H: Hypergraph, holder: str, cannot_hold: tuple[str, ...], ignore
     has: dict[str, tuple[Any, str]] = {
         "names": (H.vertex_names is not None or H.hyperedge_names is not None, "the names of vertices and hyperedges"),
         "centroids": (H.centroid is not None, "the centroids of hyperedges"),
-        "isolated": ((H.vertex_offsets.diff() == 0).any(), "vertices without a hyperedge"),
-        "empty": ((H.hyperedge_offsets.diff() == 0).any(), "hyperedges without a vertex"),
+        "isolated": ((H.incidence.offsets.diff() == 0).any(), "vertices without a hyperedge"),
+        "empty": ((H.incidence.back_offsets.diff() == 0).any(), "hyperedges without a vertex"),
     }
     refuse(holder, {word: has[word][1] if has[word][0] else "" for word in cannot_hold}, ignore, cannot_hold)

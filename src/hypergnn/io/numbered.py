@@ -152,7 +152,7 @@ def to_dhg(H: Hypergraph, *, ignore: Collection[str] = ()) -> dhg.Hypergraph:
     check_holds(H, "a DHG hypergraph", ("names", "centroids"), ignore)
     if H.n_vertices == 0:
         raise ValueError("a DHG hypergraph must have at least one vertex; got none.")
-    members = [tuple(part.tolist()) for part in H.hyperedge_members.split(H.hyperedge_offsets.diff().tolist())]
+    members = list(map(tuple, H.to_hyperedges()))
     if len(set(members)) < len(members):
         repeated, times = Counter(members).most_common(1)[0]
         raise ValueError(

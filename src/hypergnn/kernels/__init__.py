@@ -20,16 +20,15 @@ from torch import Tensor
 
 from hypergnn.kernels import composed, ops
 from hypergnn.kernels.dispatch import compiled, is_compiled
-from hypergnn.kernels.operator import is_plain
-from hypergnn.structures.incidence import Segments
+from hypergnn.structures.incidence import Incidence
 
 __all__ = [
     "Dropout",
     "activated_transition",
     "attend",
     "cross_entropy",
+    "csr_matmul",
     "elu_dropout",
-    "fixed_transition",
     "head_scores",
     "inverse",
     "matmul",
@@ -49,7 +48,7 @@ class Dropout(NamedTuple):
     places: Tensor | None = None  # (rows,) the numbers of the rows among all; 0, 1, 2, … if omitted
 
 
-def segment_sum(x: Tensor, by: Segments, values: Tensor | None = None, dropout: Dropout | None = None) -> Tensor:
+def segment_sum(x: Tensor, by: Incidence, values: Tensor | None = None, dropout: Dropout | None = None) -> Tensor:
     """Sum, per group, the rows of ``x`` that belong to it: a sparse matrix times ``x``.
 
     Args:
@@ -65,83 +64,80 @@ def segment_sum(x: Tensor, by: Segments, values: Tensor | None = None, dropout: 
     own = 2 if values is None or dropout is not None else 3
     _check_sizes(x, own, by, values)
     if dropout is not None and values is not None:
-        total: Tensor = _steps(x).dropped_sum(x, values, dropout.keys, dropout.rate, *by)
+        total: Tensor = _steps(x).dropped_sum(x, values, dropout.keys, dropout.rate, by)
         return total
     wide = x.unsqueeze(-2) if values is None else x  # (..., members, heads, features)
     batch = wide.shape[:-3] if values is None else _batch(wide.shape[:-3], values.shape[:-2])
     flat_values = None if values is None else _shared(values, batch)
-    total = ops.segment_sum(_flat(wide, batch, 3), flat_values, *by)
-    return total.reshape(*batch, by.n_groups, *x.shape[-1 if values is None else -2 :])
+    total = ops.segment_sum(_flat(wide, batch, 3), flat_values, by)
+    return total.reshape(*batch, by.n_rows, *x.shape[-1 if values is None else -2 :])
 
 
 def transition(
     x: Tensor,
-    by: Segments,
-    values: Tensor | None = None,
+    senders: Incidence,
+    receivers: Incidence,
     *,
     left: Tensor | None = None,
     middle: Tensor | None = None,
     right: Tensor | None = None,
+    values: Tensor | None = None,
+    receiver_values: Tensor | None = None,
 ) -> Tensor:
-    """Rows summed per group and the groups summed back, scaled three times: ``left H middle Hᵀ right x``.
+    """Rows of the senders summed per hyperedge, and these summed per receiver: ``left R middle Sᵀ right x``.
 
     Args:
-        x: ``(..., members, features)``, or ``(..., members, heads, features)`` if there are values.
-        by: The grouping on the way there; the way back is its reverse.
-        values: As in :func:`segment_sum`.
-        left: Factor of each member of the outcome, ``(..., members, heads or 1)``; 1 if omitted.
-        middle: Factor of each group, ``(..., groups, heads or 1)``.
-        right: Factor of each member before the sums.
+        x: ``(..., senders, features)``, or ``(..., senders, heads, features)`` if there are values.
+        senders: ``S``, senders × hyperedges.
+        receivers: ``R``, receivers × hyperedges.
+        left: Factor of each row of the result, ``(..., receivers, heads or 1)``; 1 if omitted.
+        middle: Factor of each hyperedge, ``(..., hyperedges, heads or 1)``.
+        right: Factor of each row before the sums, ``(..., senders, heads or 1)``.
+        values: Factor of each pair of ``S`` and head, ``(..., pairs, heads)``; all ones if omitted.
+        receiver_values: The same for ``R``, where its pairs are others.
 
     Returns:
-        The shape of ``x``, with the trials of all that was given.
+        The shape of ``x`` with a row per receiver, and with the trials of all factors.
     """
-    entries = (values, left, middle, right)
+    factors = (left, middle, right, values, receiver_values)
     own = 2 if values is None else 3
-    _check_sizes(x, own, by, values)
-    batch = _batch(x.shape[:-own], *[one.shape[:-2] for one in entries if one is not None and one.dim() > 2])
-    flat_values, *scalings = (None if one is None else _shared(one, batch) for one in entries)
-    flat, is_learned = _flat(x, batch, own), _any_learned(flat_values, *scalings)
+    _check_sizes(x, own, senders.T, values)
+    if values is None and all(one is None or _is_shared(one) for one in factors):
+        flat = _flat(x, x.shape[:-2], 2)
+        out: Tensor = _steps(x).transition(flat, *factors, False, senders, receivers)[0]
+        return out if x.dim() == 3 else out.reshape(*x.shape[:-2], receivers.n_rows, x.shape[-1])
+    batch = _batch(x.shape[:-own], *[one.shape[:-2] for one in factors if one is not None and one.dim() > 2])
+    flat_factors = [None if one is None else _shared(one, batch) for one in factors]
+    flat, is_learned = _flat(x, batch, own), _any_learned(*flat_factors)
     if own == 2 and is_learned:
         flat = flat.unsqueeze(2)
-    out: Tensor = _steps(x).transition(flat, *scalings, flat_values, is_learned, *by)[0]
-    shape = (*batch, *x.shape[-own:])
+    out = _steps(x).transition(flat, *flat_factors, is_learned, senders, receivers)[0]
+    shape = (*batch, receivers.n_rows, *x.shape[1 - own :])
     return out if out.shape == shape else out.reshape(shape)
 
 
-def fixed_transition(
-    x: Tensor, by: Segments, left: Tensor | None, middle: Tensor | None, right: Tensor | None
-) -> Tensor:
-    """:func:`transition` with nothing in it that is learned or that trials have of their own.
-
-    Args:
-        x: ``(..., members, features)``.
-        by: The grouping.
-        left: Factors of the members, ``(1, members, 1)``.
-        middle: Factors of the groups, ``(1, groups, 1)``.
-        right: Factors of the members before the sums.
-    """
-    _check_sizes(x, 2, by, None)
-    flat = _flat(x, x.shape[:-2], 2)
-    out: Tensor = _steps(x).transition(flat, left, middle, right, None, False, *by)[0]
-    return out if x.dim() == 3 else out.reshape(x.shape)
-
-
 def activated_transition(
-    x: Tensor, by: Segments, left: Tensor | None, middle: Tensor | None, right: Tensor | None, bias: Tensor | None
+    x: Tensor,
+    senders: Incidence,
+    receivers: Incidence,
+    *,
+    left: Tensor | None,
+    middle: Tensor | None,
+    right: Tensor | None,
+    bias: Tensor | None,
 ) -> Tensor:
-    """ELU of :func:`fixed_transition` plus a bias, ``(trials or none, F)``; in one step where nothing is learned."""
-    is_more = x.dim() > 3 or _any_learned(x, bias) or not is_plain(x)
+    """ELU of :func:`transition` plus a bias, ``(trials or none, F)``; in one step where nothing is learned."""
+    is_more = x.dim() > 3 or _any_learned(x, bias) or not ops.is_plain(x)
     if is_more or not is_compiled(x.device.type, x.dtype):
-        return elu_dropout(fixed_transition(x, by, left, middle, right), bias)
-    _check_sizes(x, 2, by, None)
+        return elu_dropout(transition(x, senders, receivers, left=left, middle=middle, right=right), bias)
+    _check_sizes(x, 2, senders.T, None)
     x, bias = _of_trials(x, bias)
-    factors = (None, left, middle, right)
-    activated: Tensor = compiled.backend.transition(x, by[:3], by[3:], *factors, activates=True, bias=bias)
+    factors = (None, None, left, middle, right)
+    activated: Tensor = compiled.backend.transition(x, senders, receivers, *factors, activates=True, bias=bias)
     return activated
 
 
-def value_sums(values: Tensor, by: Segments, weight: Tensor | None = None) -> Tensor:
+def value_sums(values: Tensor, by: Incidence, weight: Tensor | None = None) -> Tensor:
     """Sums of ``values`` ``(..., incidences, heads)`` over the incidences of each group, ``(..., groups, heads)``.
 
     Args:
@@ -155,7 +151,7 @@ def value_sums(values: Tensor, by: Segments, weight: Tensor | None = None) -> Te
         weights = weight.expand(*batch, weight.shape[-1]).reshape(prod(batch), weight.shape[-1])
     flat = _flat(values, batch, 2)
     is_own = weights is not None and (weights.shape[0] > 1 or _any_learned(weights))
-    sums: Tensor = (composed if is_own else _steps(values)).value_sums(flat, weights, *by)
+    sums: Tensor = (composed if is_own else _steps(values)).value_sums(flat, weights, by)
     return sums.reshape(*batch, *sums.shape[1:])
 
 
@@ -165,7 +161,7 @@ def inverse(degree: Tensor, *, root: bool, least: float) -> Tensor:
     return inverted
 
 
-def attend(ours: Tensor, theirs: Tensor, by: Segments, slope: float) -> Tensor:
+def attend(ours: Tensor, theirs: Tensor, by: Incidence, slope: float) -> Tensor:
     """Attention of groups to their members: softmax per group of LeakyReLU of the sum of both scores.
 
     Args:
@@ -178,7 +174,7 @@ def attend(ours: Tensor, theirs: Tensor, by: Segments, slope: float) -> Tensor:
         ``(..., incidences, heads)``.
     """
     batch = _batch(ours.shape[:-2], theirs.shape[:-2])
-    softmax: Tensor = _steps(ours).attend(_flat(ours, batch, 2), _flat(theirs, batch, 2), slope, *by)
+    softmax: Tensor = _steps(ours).attend(_flat(ours, batch, 2), _flat(theirs, batch, 2), slope, by)
     return softmax.reshape(*batch, *softmax.shape[-2:])
 
 
@@ -190,9 +186,9 @@ def head_scores(x: Tensor, *vectors: Tensor) -> tuple[Tensor, ...]:
     return tuple(one.reshape(*batch, *x.shape[-3:-1]) for one in scores.unbind(0))
 
 
-def segment_softmax(logits: Tensor, by: Segments) -> Tensor:
+def segment_softmax(logits: Tensor, by: Incidence) -> Tensor:
     """Softmax of ``logits``, ``(..., incidences, heads)``, over the incidences of each group."""
-    softmax: Tensor = ops.segment_softmax(_flat(logits, logits.shape[:-2], 2), by.offsets, by.position)
+    softmax: Tensor = ops.segment_softmax(_flat(logits, logits.shape[:-2], 2), by)
     return softmax.reshape(logits.shape)
 
 
@@ -200,6 +196,16 @@ def matmul(x: Tensor, projection: Tensor) -> Tensor:
     """``x`` ``(trials or none, N, F)`` times ``projection`` ``(trials, F, F')``, each trial computed by itself."""
     product: Tensor = ops.matmul(x if x.dim() == 3 else x.unsqueeze(0), projection)
     return product
+
+
+def csr_matmul(x: Tensor, projection: Tensor) -> Tensor:
+    """A sparse CSR tensor times a matrix; by the compiled loops, several times as fast, where nothing is learned."""
+    if _any_learned(x, projection) or not is_compiled(x.device.type, x.dtype):
+        return x @ projection
+    rows = (x.crow_indices(), x.col_indices(), None)
+    columns, values = projection.unsqueeze(0).unsqueeze(2), x.values().view(1, -1, 1)
+    product: Tensor = ops.segment_sum(columns, values, Incidence(*rows, *rows))
+    return product.view(x.shape[0], projection.shape[1])
 
 
 def cross_entropy(scores: Tensor, classes: Tensor, rows: Tensor) -> Tensor:
@@ -248,9 +254,9 @@ def _of_trials(x: Tensor, bias: Tensor | None) -> tuple[Tensor, Tensor | None]:
     return x, bias if x.dim() == 2 or bias.shape[:-1] == x.shape[:1] else bias.expand(x.shape[0], -1)
 
 
-def _check_sizes(x: Tensor, n_own: int, by: Segments, values: Tensor | None) -> None:
+def _check_sizes(x: Tensor, n_own: int, by: Incidence, values: Tensor | None) -> None:
     """Raise unless compiled loops, which look at no bounds, find all that they will read."""
-    n_members, n_incidences = by.back_offsets.shape[0] - 1, by.members.shape[0]
+    n_members, n_incidences = by.n_columns, by.n_pairs
     if x.shape[-n_own] != n_members:
         raise ValueError(f"x must have {n_members} rows, one per member; got {tuple(x.shape)}.")
     if values is None:
@@ -291,6 +297,11 @@ def _shared(x: Tensor, batch: tuple[int, ...]) -> Tensor:
     if x.dim() == 2:
         return x.unsqueeze(0)
     return x.reshape(1, *x.shape[-2:]) if prod(x.shape[:-2]) == 1 else _flat(x, batch, 2)
+
+
+def _is_shared(factor: Tensor) -> bool:
+    """Whether a factor, ``(1, rows, 1)``, is fixed and the same for all trials and heads."""
+    return factor.dim() == 3 and factor.shape[0] == 1 and factor.shape[2] == 1 and not _any_learned(factor)
 
 
 def _any_learned(*tensors: Tensor | None) -> bool:

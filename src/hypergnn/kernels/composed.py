@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor
 from torch.nn.functional import elu, leaky_relu
 
 from hypergnn.kernels import ops
-from hypergnn.structures.incidence import Segments
+from hypergnn.structures.incidence import Incidence
 
 
-def dropped_sum(x: Tensor, values: Tensor, keys: Tensor, rate: float, *by: Any) -> Tensor:
+def dropped_sum(x: Tensor, values: Tensor, keys: Tensor, rate: float, by: Incidence) -> Tensor:
     """:data:`~hypergnn.kernels.ops.segment_sum` with dropout of the values, each trial its own."""
     own = values.expand(keys.shape[0], -1).contiguous()
     dropped = ops.seeded_dropout(own, rate, keys, None).unsqueeze(-1)
-    return ops.segment_sum(x.unsqueeze(2), dropped, *by).squeeze(2)  # type: ignore[no-any-return]
+    return ops.segment_sum(x.unsqueeze(2), dropped, by).squeeze(2)  # type: ignore[no-any-return]
 
 
 def transition(
@@ -25,29 +23,33 @@ def transition(
     middle: Tensor | None,
     right: Tensor | None,
     values: Tensor | None,
-    keep: bool,
-    *by: Any,
+    receiver_values: Tensor | None,
+    learned: bool,
+    senders: Incidence,
+    receivers: Incidence,
 ) -> tuple[Tensor, Tensor]:
-    """``left H middle Hᵀ right x`` and ``Hᵀ right x``.
+    """``left R middle Sᵀ right x`` and ``Sᵀ right x``.
 
-    Shapes: ``x`` ``(batch, N, heads, F)``, scalings ``(batch or 1, rows, heads or 1)``; or ``x`` ``(batch, N, F)``.
+    Shapes: ``x`` ``(batch, senders, heads, F)``, scalings ``(batch or 1, rows, heads or 1)``; or ``x`` ``(batch,
+    senders, F)``. Values are those of the senders' pairs, and of the receivers' where these differ.
     """
     if x.dim() == 3:
-        out, sums = transition(x.unsqueeze(2), left, middle, right, values, keep, *by)
+        out, sums = transition(
+            x.unsqueeze(2), left, middle, right, values, receiver_values, learned, senders, receivers
+        )
         return out.squeeze(2), sums
-    sums = ops.segment_sum(_scaled(x, right), values, *by)  # Hᵀ x  (batch, M, heads, F)
-    back = ops.segment_sum(_scaled(sums, middle), values, *Segments(*by).reversed())
-    return _scaled(back, left), sums
+    sums = ops.segment_sum(_scaled(x, right), values, senders.T)  # Sᵀ right x  (batch, M, heads, F)
+    back = values if receiver_values is None else receiver_values
+    return _scaled(ops.segment_sum(_scaled(sums, middle), back, receivers), left), sums
 
 
-def value_sums(values: Tensor, weight: Tensor | None, *by: Any) -> Tensor:
+def value_sums(values: Tensor, weight: Tensor | None, by: Incidence) -> Tensor:
     """``Σ_p weight_m values_p`` of each group, ``(batch, groups, heads)``, from weights ``(batch or 1, members)``."""
-    there = Segments(*by)
     batch, _, heads = values.shape
     if weight is None:
-        weight = values.new_ones(1, there.back_offsets.shape[0] - 1)
+        weight = values.new_ones(1, by.n_columns)
     per_head = weight[..., None, None].expand(batch, weight.shape[1], heads, 1)
-    return ops.segment_sum(per_head, values, *by).squeeze(-1)  # type: ignore[no-any-return]
+    return ops.segment_sum(per_head, values, by).squeeze(-1)  # type: ignore[no-any-return]
 
 
 def inverse(degree: Tensor, root: bool, least: float) -> Tensor:
@@ -60,14 +62,14 @@ def _scaled(x: Tensor, factor: Tensor | None) -> Tensor:
     return x if factor is None else factor.unsqueeze(-1) * x
 
 
-def attend(ours: Tensor, theirs: Tensor, slope: float, *by: Any) -> Tensor:
+def attend(ours: Tensor, theirs: Tensor, slope: float, by: Incidence) -> Tensor:
     """Softmax per group of LeakyReLU of both ends' scores, ``(batch, groups or members, heads)``."""
-    offsets, members, position, *_ = by
+    offsets, members, position = by[:3]
     groups = torch.repeat_interleave(offsets.diff(), output_size=members.shape[0])
     scores = ours.index_select(1, groups) + theirs.index_select(1, members)
     if position is not None:
         scores = torch.empty_like(scores).index_copy(1, position.long(), scores)
-    softmax: Tensor = ops.segment_softmax(leaky_relu(scores, slope), offsets, position)
+    softmax: Tensor = ops.segment_softmax(leaky_relu(scores, slope), by)
     return softmax
 
 

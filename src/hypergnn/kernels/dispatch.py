@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from hypergnn.kernels import portable
+from hypergnn.structures.incidence import Incidence
 
 BACKENDS = ("auto", "numba", "torch")
 
@@ -30,20 +31,16 @@ AdamStep = Callable[[Tensor, float, float, int], None]
 class Backend(Protocol):
     """The kernels that each backend has; :mod:`hypergnn.kernels.portable` says what each computes."""
 
-    def segment_sum(
-        self, x: Tensor, values: Tensor | None, offsets: Tensor, members: Tensor, position: Tensor | None
-    ) -> Tensor:
+    def segment_sum(self, x: Tensor, values: Tensor | None, by: Incidence) -> Tensor:
         """Sum rows per group."""
 
-    def incidence_dot(
-        self, rows: Tensor, columns: Tensor, offsets: Tensor, members: Tensor, position: Tensor | None
-    ) -> Tensor:
+    def incidence_dot(self, rows: Tensor, columns: Tensor, by: Incidence) -> Tensor:
         """Multiply both ends of each incidence."""
 
-    def segment_softmax(self, logits: Tensor, offsets: Tensor, position: Tensor | None) -> Tensor:
+    def segment_softmax(self, logits: Tensor, by: Incidence) -> Tensor:
         """Softmax per group."""
 
-    def segment_total(self, values: Tensor, offsets: Tensor, position: Tensor | None) -> Tensor:
+    def segment_total(self, values: Tensor, by: Incidence) -> Tensor:
         """Sum per group, for each incidence."""
 
     def matmul(self, x: Tensor, projection: Tensor) -> Tensor:

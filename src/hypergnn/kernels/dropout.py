@@ -6,7 +6,7 @@ position); outside, it is torch's.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import count
@@ -23,9 +23,10 @@ _MASK = (1 << 64) - 1
 class _Draws:
     """The dropouts of one forward pass of some trials, in their order."""
 
-    def __init__(self, seeds: Sequence[int], epoch: int) -> None:
+    def __init__(self, seeds: Sequence[int], epoch: int, places: Mapping[int, Tensor]) -> None:
         self.seeds = seeds
         self.epoch = epoch
+        self.places = places
         self.numbers = count()
 
     def next_keys(self) -> Tensor:
@@ -40,12 +41,14 @@ _current: ContextVar[_Draws | None] = ContextVar("draws", default=None)
 
 
 @contextmanager
-def seeded(seeds: Sequence[int], epoch: int) -> Iterator[None]:
+def seeded(seeds: Sequence[int], epoch: int, places: Mapping[int, Tensor] | None = None) -> Iterator[None]:
     """Make every :func:`dropout` in the block that of the trials with these seeds in this epoch.
 
     Args:
         seeds: One per trial; what is dropped must then have a leading axis of trials.
         epoch: Which epoch.
+        places: By the ``id`` of what is computed in part only, such as a block or its senders: where its rows stand in
+            the whole, so that they are dropped as there.
 
     Example:
         >>> with seeded([37], epoch=5):
@@ -55,41 +58,39 @@ def seeded(seeds: Sequence[int], epoch: int) -> Iterator[None]:
         >>> bool((together[1] == alone[0]).all())
         True
     """
-    token = _current.set(_Draws(seeds, epoch))
+    token = _current.set(_Draws(seeds, epoch, places or {}))
     try:
         yield
     finally:
         _current.reset(token)
 
 
-def dropout(x: Tensor, rate: float, places: Tensor | None = None) -> Tensor:
+def dropout(x: Tensor, rate: float, of: object = None) -> Tensor:
     """Zero each entry of ``x`` with probability ``rate`` and scale the others by ``1 / (1 - rate)``.
 
     Args:
         x: ``(..., rows, ...)``, with an axis of trials before the rows inside :func:`seeded`.
         rate: The probability.
-        places: Where the rows stand among all rows, if they are some of them: they are dropped as there.
+        of: What ``x`` has a row for each of, if it may be a part of a whole: see ``places`` of :func:`seeded`.
     """
     if rate == 0:
         return x
-    drawn = draw(rate, places)
+    drawn = draw(rate, of)
     return torch.nn.functional.dropout(x, rate) if drawn is None else seeded_dropout(_of_trials(x, drawn), drawn)
 
 
-def activate(
-    x: Tensor, bias: Tensor | None, rate: float, places: Tensor | None = None, rows: Tensor | None = None
-) -> Tensor:
-    """ELU of ``x``, or of some of its rows, plus ``bias``, then :func:`dropout`, in one step if that is seeded."""
-    drawn = draw(rate, places) if rate > 0 else None
+def activate(x: Tensor, bias: Tensor | None, rate: float, of: object = None) -> Tensor:
+    """ELU of ``x`` plus ``bias``, then :func:`dropout`, in one step if that is seeded."""
+    drawn = draw(rate, of) if rate > 0 else None
     if drawn is None:
-        return dropout(elu_dropout(x, bias, rows=rows), rate)
-    return elu_dropout(_of_trials(x, drawn), bias, drawn, rows)
+        return dropout(elu_dropout(x, bias), rate)
+    return elu_dropout(_of_trials(x, drawn), bias, drawn)
 
 
-def draw(rate: float, places: Tensor | None = None) -> Dropout | None:
+def draw(rate: float, of: object = None) -> Dropout | None:
     """The next dropout of the trials in training; ``None`` outside :func:`seeded`."""
     draws = _current.get()
-    return None if draws is None else Dropout(rate, draws.next_keys(), places)
+    return None if draws is None else Dropout(rate, draws.next_keys(), draws.places.get(id(of)))
 
 
 def _of_trials(x: Tensor, drawn: Dropout) -> Tensor:

@@ -1,95 +1,182 @@
 """The elementary operators: sums, inner products and softmax over groups, products of trials, dropout.
 
-Shapes: ``x`` ``(batch, members, heads, features)``, values ``(batch, incidences, heads)``. Gradients flow backwards as
-often as wanted, since each gradient is made of these operators again.
+Shapes: ``x`` ``(batch, members, heads, features)``, values ``(batch, pairs, heads)``. Gradients flow backwards to any
+order, since each gradient is made of these operators again.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.library import custom_op
+from torch.nn import Parameter
 
 from hypergnn.kernels.dispatch import backend_for
-from hypergnn.kernels.operator import Operator
-from hypergnn.structures.incidence import Segments
+from hypergnn.structures.incidence import Incidence
+
+_PAIRS = "Tensor {0}_0, Tensor {0}_1, Tensor? {0}_2, Tensor {0}_3, Tensor {0}_4, Tensor? {0}_5"
+"""An incidence in a signature of torch's: its six tensors one by one."""
 
 
-def _segment_sum(
-    x: Tensor,
-    values: Tensor | None,
-    offsets: Tensor,
-    members: Tensor,
-    position: Tensor | None,
-    back_offsets: Tensor,
-    back_members: Tensor,
-    back_position: Tensor | None,
-) -> Tensor:
-    return backend_for(x).segment_sum(x, values, offsets, members, position)
+class Operator:
+    """One step for autograd, ``torch.compile`` and ``torch.export``.
+
+    Whatever traces or transforms the program sees a custom operator of torch's, which takes an incidence as its six
+    tensors. Plain tensors take a shortcut with the same rules, because calling a custom operator costs more than the
+    work on a small hypergraph.
+
+    Args:
+        signature: ``name(Tensor x, Incidence by, …) -> Tensor``; incidences come last.
+        forward: What it computes.
+        fake: Shapes of the result.
+        save: ``setup_context`` of :class:`torch.autograd.Function`.
+        backward: The gradients of the first arguments; the others have none.
+    """
+
+    def __init__(
+        self,
+        signature: str,
+        forward: Callable[..., Any],
+        fake: Callable[..., Any],
+        save: Callable[[Any, tuple[Any, ...], Any], None] | None = None,
+        backward: Callable[..., Any] | None = None,
+    ) -> None:
+        """Register the operator."""
+        name, arguments, result = re.fullmatch(r"(\w+)\((.*)\) -> (.*)", signature).groups()  # type: ignore[union-attr]
+        parts = arguments.split(", ")
+        self.n_arguments, self.n_pairs = len(parts), sum(part.startswith("Incidence ") for part in parts)
+        flat = ", ".join(_PAIRS.format(p.split()[1]) if p.startswith("Incidence ") else p for p in parts)
+        self.forward = forward
+        run = self._packing(forward)
+        self.traced = custom_op(f"hypergnn::{name}", run, mutates_args=(), schema=f"({flat}) -> {result}")
+        self.traced.register_fake(self._packing(fake))
+        self.apply: Callable[..., Any] | None = None
+        if save is not None and backward is not None:
+            n_flat = self.n_arguments + 5 * self.n_pairs
+            self.traced.register_autograd(
+                _padded(backward, n_flat),
+                setup_context=lambda ctx, inputs, output: save(ctx, self._packed(inputs), output),
+            )
+            self.apply = _shortcut(name, forward, save, _padded(backward, self.n_arguments))
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Compute; the first argument is a tensor."""
+        if not is_plain(arguments[0]):
+            split = self.n_arguments - self.n_pairs
+            return self.traced(*arguments[:split], *(one for pairs in arguments[split:] for one in pairs))
+        if self.apply is None or not torch.is_grad_enabled():
+            return self.forward(*arguments)
+        return self.apply(*arguments)
+
+    def _packed(self, flat: Sequence[Any]) -> tuple[Any, ...]:
+        split = self.n_arguments - self.n_pairs
+        pairs = (Incidence(*flat[start : start + 6]) for start in range(split, len(flat), 6))
+        return *flat[:split], *pairs
+
+    def _packing(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *flat: function(*self._packed(flat))
 
 
-def _fake_segment_sum(x: Tensor, values: Tensor | None, offsets: Tensor, *_: Tensor | None) -> Tensor:
-    return x.new_empty(x.shape[0], offsets.shape[0] - 1, *x.shape[2:])
+def is_plain(x: Tensor) -> bool:
+    """Whether nothing watches: no tracing, no transformation, no tensor that only pretends to be one."""
+    if torch.compiler.is_compiling():
+        return False
+    return type(x) in (Tensor, Parameter) and not torch._C._are_functorch_transforms_active()
+
+
+def _padded(backward: Callable[..., Any], n_arguments: int) -> Callable[..., Any]:
+    """The gradients with ``None`` for all arguments that have none."""
+
+    def run(ctx: Any, *grads: Any) -> tuple[Any, ...]:
+        found = backward(ctx, *grads)
+        return *found, *[None] * (n_arguments - len(found))
+
+    return run
+
+
+def _shortcut(name: str, forward: Callable[..., Any], save: Callable[..., None], backward: Any) -> Callable[..., Any]:
+    """The same rules for autograd alone."""
+
+    def run(ctx: Any, *inputs: Any) -> Any:
+        output = forward(*inputs)
+        save(ctx, inputs, output)
+        return output
+
+    methods = {"forward": staticmethod(run), "backward": staticmethod(backward)}
+    function = type(name, (torch.autograd.Function,), methods)
+    return function.apply  # type: ignore[attr-defined,no-any-return]
+
+
+def _segment_sum(x: Tensor, values: Tensor | None, by: Incidence) -> Tensor:
+    return backend_for(x).segment_sum(x, values, by)
+
+
+def _fake_segment_sum(x: Tensor, values: Tensor | None, by: Incidence) -> Tensor:
+    return x.new_empty(x.shape[0], by.n_rows, *x.shape[2:])
 
 
 def _save_segment_sum(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-    x, values, *by = inputs
+    x, values, ctx.by = inputs
     x_needs_grad, values_need_grad = ctx.needs_input_grad[:2]
     ctx.values_are_shared = values is not None and values.shape[0] < x.shape[0]
-    ctx.save_for_backward(x if values_need_grad else None, values if x_needs_grad else None, *by)
+    ctx.save_for_backward(x if values_need_grad else None, values if x_needs_grad else None)
 
 
 def _backward_segment_sum(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-    x, values, *saved = ctx.saved_tensors
-    by = Segments(*saved)
+    x, values = ctx.saved_tensors
     x_needs_grad, values_need_grad = ctx.needs_input_grad[:2]
-    grad_x = segment_sum(grad, values, *by.reversed()) if x_needs_grad else None
-    grad_values = incidence_dot(grad, x, *by) if values_need_grad else None
+    grad_x = segment_sum(grad, values, ctx.by.T) if x_needs_grad else None
+    grad_values = incidence_dot(grad, x, ctx.by) if values_need_grad else None
     if grad_values is not None and ctx.values_are_shared:
         grad_values = grad_values.sum(0, keepdim=True)
-    return grad_x, grad_values, None, None, None, None, None, None
+    return grad_x, grad_values
 
 
-segment_sum = Operator("segment_sum", _segment_sum, _fake_segment_sum, _save_segment_sum, _backward_segment_sum)
-"""Rows of ``x`` summed per group, each incidence times its value: a sparse matrix times ``x``."""
+segment_sum = Operator(
+    "segment_sum(Tensor x, Tensor? values, Incidence by) -> Tensor",
+    _segment_sum,
+    _fake_segment_sum,
+    _save_segment_sum,
+    _backward_segment_sum,
+)
+"""Rows of ``x`` summed per group, each pair times its value: a sparse matrix times ``x``."""
 
 
-def _incidence_dot(
-    rows: Tensor,
-    columns: Tensor,
-    offsets: Tensor,
-    members: Tensor,
-    position: Tensor | None,
-    back_offsets: Tensor,
-    back_members: Tensor,
-    back_position: Tensor | None,
-) -> Tensor:
-    return backend_for(rows).incidence_dot(rows, columns, offsets, members, position)
+def _incidence_dot(rows: Tensor, columns: Tensor, by: Incidence) -> Tensor:
+    return backend_for(rows).incidence_dot(rows, columns, by)
 
 
-def _fake_incidence_dot(rows: Tensor, columns: Tensor, offsets: Tensor, members: Tensor, *_: Tensor | None) -> Tensor:
-    return rows.new_empty(rows.shape[0], members.shape[0], rows.shape[2])
+def _fake_incidence_dot(rows: Tensor, columns: Tensor, by: Incidence) -> Tensor:
+    return rows.new_empty(rows.shape[0], by.n_pairs, rows.shape[2])
 
 
-def _save_inputs(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-    ctx.save_for_backward(*inputs)
+def _save_pair(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    one, other, *by = inputs
+    ctx.by = by[0] if by else None
+    ctx.save_for_backward(one, other)
 
 
 def _backward_incidence_dot(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-    rows, columns, *saved = ctx.saved_tensors
-    by = Segments(*saved)
-    grad_rows = segment_sum(columns, grad, *by)
-    grad_columns = segment_sum(rows, grad, *by.reversed())
-    return grad_rows, grad_columns, None, None, None, None, None, None
+    rows, columns = ctx.saved_tensors
+    return segment_sum(columns, grad, ctx.by), segment_sum(rows, grad, ctx.by.T)
 
 
-incidence_dot = Operator("incidence_dot", _incidence_dot, _fake_incidence_dot, _save_inputs, _backward_incidence_dot)
-"""Inner product of both ends of each incidence."""
+incidence_dot = Operator(
+    "incidence_dot(Tensor rows, Tensor columns, Incidence by) -> Tensor",
+    _incidence_dot,
+    _fake_incidence_dot,
+    _save_pair,
+    _backward_incidence_dot,
+)
+"""Inner product of both ends of each pair."""
 
 
-def _segment_softmax(logits: Tensor, offsets: Tensor, position: Tensor | None) -> Tensor:
-    return backend_for(logits).segment_softmax(logits, offsets, position)
+def _segment_softmax(logits: Tensor, by: Incidence) -> Tensor:
+    return backend_for(logits).segment_softmax(logits, by)
 
 
 def _fake_like(values: Tensor, *_: Any) -> Tensor:
@@ -97,32 +184,45 @@ def _fake_like(values: Tensor, *_: Any) -> Tensor:
 
 
 def _save_softmax(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-    ctx.save_for_backward(output, *inputs[1:])
+    ctx.by = inputs[1]
+    ctx.save_for_backward(output)
 
 
 def _backward_segment_softmax(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-    softmax, offsets, position = ctx.saved_tensors
-    return softmax * (grad - segment_total(softmax * grad, offsets, position)), None, None
+    (softmax,) = ctx.saved_tensors
+    return (softmax * (grad - segment_total(softmax * grad, ctx.by)),)
 
 
-segment_softmax = Operator("segment_softmax", _segment_softmax, _fake_like, _save_softmax, _backward_segment_softmax)
+segment_softmax = Operator(
+    "segment_softmax(Tensor logits, Incidence by) -> Tensor",
+    _segment_softmax,
+    _fake_like,
+    _save_softmax,
+    _backward_segment_softmax,
+)
 """Softmax within each group."""
 
 
-def _segment_total(values: Tensor, offsets: Tensor, position: Tensor | None) -> Tensor:
-    return backend_for(values).segment_total(values, offsets, position)
+def _segment_total(values: Tensor, by: Incidence) -> Tensor:
+    return backend_for(values).segment_total(values, by)
 
 
 def _save_grouping(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-    ctx.save_for_backward(*inputs[1:])
+    ctx.by = inputs[1]
 
 
 def _backward_segment_total(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-    return segment_total(grad, *ctx.saved_tensors), None, None
+    return (segment_total(grad, ctx.by),)
 
 
-segment_total = Operator("segment_total", _segment_total, _fake_like, _save_grouping, _backward_segment_total)
-"""For each incidence the sum of values over its group: a symmetric matrix, its own gradient."""
+segment_total = Operator(
+    "segment_total(Tensor values, Incidence by) -> Tensor",
+    _segment_total,
+    _fake_like,
+    _save_grouping,
+    _backward_segment_total,
+)
+"""For each pair the sum of values over its group: a symmetric matrix, its own gradient."""
 
 
 def _matmul(x: Tensor, projection: Tensor) -> Tensor:
@@ -159,10 +259,14 @@ def _backward_matmul_backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ..
     return _like(matmul(outer, grad.transpose(1, 2)), x), matmul(x, grad)
 
 
-matmul = Operator("matmul", _matmul, _fake_matmul, _save_inputs, _backward_matmul)
+matmul = Operator("matmul(Tensor x, Tensor projection) -> Tensor", _matmul, _fake_matmul, _save_pair, _backward_matmul)
 """``(batch or 1, rows, F)`` times ``(batch, F, F')``, each trial computed by itself."""
 matmul_backward = Operator(
-    "matmul_backward", _matmul_backward, _fake_matmul_backward, _save_inputs, _backward_matmul_backward
+    "matmul_backward(Tensor x, Tensor grad) -> Tensor",
+    _matmul_backward,
+    _fake_matmul_backward,
+    _save_pair,
+    _backward_matmul_backward,
 )
 """Gradient of :data:`matmul` for its second factor."""
 
@@ -177,8 +281,14 @@ def _save_keys(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
 
 
 def _backward_seeded_dropout(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-    return seeded_dropout(grad, ctx.rate, *ctx.saved_tensors), None, None, None
+    return (seeded_dropout(grad, ctx.rate, *ctx.saved_tensors),)
 
 
-seeded_dropout = Operator("seeded_dropout", _seeded_dropout, _fake_like, _save_keys, _backward_seeded_dropout)
+seeded_dropout = Operator(
+    "seeded_dropout(Tensor x, float rate, Tensor keys, Tensor? places) -> Tensor",
+    _seeded_dropout,
+    _fake_like,
+    _save_keys,
+    _backward_seeded_dropout,
+)
 """Dropout that is a function of two keys per trial."""

@@ -9,13 +9,16 @@ import torch
 from torch import Tensor
 from torch.nn.functional import embedding_bag
 
+from hypergnn.structures.incidence import Incidence
+
 CHUNK = 1 << 18  # elements gathered at a time where a gather cannot be avoided: what a cache holds
 
 
-def segment_sum(x: Tensor, values: Tensor | None, offsets: Tensor, members: Tensor, position: Tensor | None) -> Tensor:
+def segment_sum(x: Tensor, values: Tensor | None, by: Incidence) -> Tensor:
     """``(batch, members, heads, features)`` summed per group: ``(batch, groups, heads, features)``."""
     batch, _, heads, features = x.shape
-    out = x.new_zeros(batch, offsets.shape[0] - 1, heads, features)
+    offsets, members, position = by[:3]
+    out = x.new_zeros(batch, by.n_rows, heads, features)
     if members.shape[0] == 0 or out.numel() == 0:
         return out
     if values is not None and position is not None:
@@ -33,9 +36,10 @@ def segment_sum(x: Tensor, values: Tensor | None, offsets: Tensor, members: Tens
     return out
 
 
-def incidence_dot(rows: Tensor, columns: Tensor, offsets: Tensor, members: Tensor, position: Tensor | None) -> Tensor:
+def incidence_dot(rows: Tensor, columns: Tensor, by: Incidence) -> Tensor:
     """Inner product of both ends of each incidence: ``(batch, incidences, heads)``."""
     batch, _, heads, features = rows.shape
+    offsets, members, position = by[:3]
     out = rows.new_empty(batch, members.shape[0], heads)
     group_of = _group_of(offsets)
     place = torch.arange(members.shape[0], device=members.device) if position is None else position.long()
@@ -46,8 +50,9 @@ def incidence_dot(rows: Tensor, columns: Tensor, offsets: Tensor, members: Tenso
     return out
 
 
-def segment_softmax(logits: Tensor, offsets: Tensor, position: Tensor | None) -> Tensor:
+def segment_softmax(logits: Tensor, by: Incidence) -> Tensor:
     """Softmax within each group: ``(batch, incidences, heads)``."""
+    offsets, _, position = by[:3]
     if logits.numel() == 0:
         return torch.empty_like(logits)
     grouped = logits if position is None else logits[:, position]
@@ -57,8 +62,9 @@ def segment_softmax(logits: Tensor, offsets: Tensor, position: Tensor | None) ->
     return _ungroup(powers / _sum_per_group(powers, offsets, group_of), position)
 
 
-def segment_total(values: Tensor, offsets: Tensor, position: Tensor | None) -> Tensor:
+def segment_total(values: Tensor, by: Incidence) -> Tensor:
     """For each incidence the sum of ``values`` over its group: ``(batch, incidences, heads)``."""
+    offsets, _, position = by[:3]
     if values.numel() == 0:
         return torch.empty_like(values)
     grouped = values if position is None else values[:, position]

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Literal, overload
+
 import torch
 from torch import Tensor, nn
 
 from hypergnn import functional
-from hypergnn._utils.checks import check_choice, check_features, check_number, check_size
-from hypergnn.functional.convolution import (
-    NORMALIZATIONS,
-    SOFTMAX_OVER,
-    Normalization,
-    SoftmaxOver,
-    check_hypergraph,
-)
-from hypergnn.functional.pairwise import check_graph
-from hypergnn.functional.projection import Features, project
+from hypergnn._utils.checks import check_choice, check_number, check_size
+from hypergnn.functional.attention import SOFTMAX_OVER, SoftmaxOver, attended_transition, receiver_incidence
+from hypergnn.functional.checks import Features, check_features, check_graph, check_hypergraph, check_same_rows
+from hypergnn.functional.convolution import NORMALIZATIONS, Normalization
+from hypergnn.functional.projection import project
 from hypergnn.kernels.dropout import dropout
-from hypergnn.layers.base import Aggregate, Finish, Layer, glorot
+from hypergnn.layers.base import Aggregate, Layer, glorot
+from hypergnn.structures.block import Block, GraphBlock
 from hypergnn.structures.graph import Graph
-from hypergnn.structures.hypergraph import Hypergraph
+from hypergnn.structures.two_sided import TwoSided
 
 
 class AttentionLayer(Layer):
@@ -58,8 +56,8 @@ class AttentionLayer(Layer):
         """``x P`` in the dtype of the parameters, whatever autocast has multiplied in, ``(..., N, heads, F')``."""
         return self._by_head(project(x, self.projection)).to(self.projection.dtype)
 
-    def _drop(self, x: Tensor, places: Tensor | None) -> Tensor:
-        return dropout(x, self.dropout, places) if self.training else x
+    def _drop(self, x: Tensor, of: object) -> Tensor:
+        return dropout(x, self.dropout, of) if self.training else x
 
 
 class HypergraphAttention(AttentionLayer):
@@ -89,6 +87,7 @@ class HypergraphAttention(AttentionLayer):
         ``H.hyperedge``.
 
     Example:
+        >>> from hypergnn import Hypergraph
         >>> H = Hypergraph.from_hyperedges([[0, 1, 2], [2, 3]], n_vertices=4)
         >>> out, attention = HypergraphAttention(16, 8, heads=4)(torch.rand(4, 16), H, return_attention=True)
         >>> out.shape, attention.shape
@@ -140,63 +139,74 @@ class HypergraphAttention(AttentionLayer):
             glorot(self.hyperedge_projection, self.hyperedge_projection.shape[0], self.out_features, generator)
         self._reset_score_vectors(self.a_vertex, self.a_hyperedge, generator=generator)
 
+    @overload
     def forward(
-        self,
-        x: Features,
-        H: Hypergraph,
-        x_hyperedge: Tensor | None = None,
-        return_attention: bool = False,
-        *,
-        finish: Finish = "bias",
+        self, x: Features, H: TwoSided, x_hyperedge: Tensor | None = None, return_attention: Literal[False] = False
+    ) -> Tensor: ...
+
+    @overload
+    def forward(
+        self, x: Features, H: TwoSided, x_hyperedge: Tensor | None = None, *, return_attention: Literal[True]
+    ) -> tuple[Tensor, Tensor]: ...
+
+    def forward(
+        self, x: Features, H: TwoSided, x_hyperedge: Tensor | None = None, return_attention: bool = False
     ) -> Tensor | tuple[Tensor, Tensor]:
-        """Convolve ``x`` over ``H`` with a learned incidence; optionally return that incidence too."""
+        """Convolve ``x`` over ``H``, a hypergraph or a block of one, with a learned incidence.
+
+        Args:
+            x: Features of the vertices.
+            H: The hypergraph.
+            x_hyperedge: Features of the hyperedges; by default those of the centroid, else the mean of the members.
+            return_attention: Whether to return the learned incidence as well.
+        """
+        linear, incidence = self._attended(x, H, x_hyperedge)
+        out = self._with_bias(linear)
+        return (out, incidence) if return_attention else out
+
+    def _linear(self, x: Features, H: TwoSided, x_hyperedge: Tensor | None = None) -> Tensor:
+        return self._attended(x, H, x_hyperedge)[0]
+
+    def _attended(self, x: Features, H: TwoSided, x_hyperedge: Tensor | None) -> tuple[Tensor, Tensor]:
+        """The output without the bias, and the attended incidence, ``(..., n_incidences, heads)``."""
         check_hypergraph(H)
         self._check(x, H.n_vertices, H.device)
+        if isinstance(H, Block):
+            self._check_block(H)
         projected = self._project(x)  # x P  (..., N, heads, F')
+        of_hyperedges = self._project_hyperedges(projected, x_hyperedge, H)  # u P  (..., M, heads, F')
+        scored = (projected, of_hyperedges, H, self.a_vertex, self.a_hyperedge)
         incidence = functional.attention_incidence(
-            projected,
-            self._project_hyperedges(projected, x_hyperedge, H),
-            H,
-            self.a_vertex,
-            self.a_hyperedge,
-            softmax_over=self.softmax_over,
-            negative_slope=self.negative_slope,
-        )  # (..., n_incidences, heads)
-        out = functional.hypergraph_attention(
-            self._drop(projected, H.vertex_places),
+            *scored, softmax_over=self.softmax_over, negative_slope=self.negative_slope
+        )
+        of_receivers = None
+        if not H.shares_pairs:
+            of_receivers = receiver_incidence(*scored, self.negative_slope)
+        out = attended_transition(
+            self._drop(projected, of=H),
             H,
             incidence,
             normalization=self.normalization,
-            dropped=self._drop(incidence, H.incidence_places),
+            dropped=self._drop(incidence, of=H.senders),
+            of_receivers=of_receivers,
             softmax_over=self.softmax_over,
         )
-        out = self._finish(out.flatten(-2), x, finish)
-        return (out, incidence) if return_attention else out
+        return self._aggregated(out.flatten(-2), x, H.rows), incidence
 
-    def read(
-        self, x: Features, H: Hypergraph, x_new: Features, readers: Hypergraph, *, finish: Finish = "bias"
-    ) -> Tensor:
-        """What new rows get that read the hyperedges of ``H``: see :func:`~hypergnn.functional.hypergraph_read`."""
-        if self.softmax_over != "hyperedges" or self.hyperedge_projection is not None:
+    def _check_block(self, block: Block) -> None:
+        if self.softmax_over == "hyperedges":
+            return
+        if not block.shares_pairs:
             raise ValueError(
-                "new rows need softmax_over='hyperedges' and no hyperedge_features: else each depends on the others, "
-                "or on features that hyperedges have."
+                "new vertices need softmax_over='hyperedges': over the vertices, each would depend on the others."
             )
-        self._check(x, H.n_vertices, H.device)
-        self._check(x_new, readers.n_vertices, readers.device)
-        projected, new = self._project(x), self._project(x_new)  # (..., N or rows, heads, F')
-        of_hyperedges = self._by_head(functional.hyperedge_features(projected.flatten(-2), H))  # (..., M, heads, F')
-        vectors, slope = (self.a_vertex, self.a_hyperedge), self.negative_slope
-        incidence, reading = (
-            functional.attention_incidence(rows, of_hyperedges, one, *vectors, negative_slope=slope)
-            for rows, one in ((projected, H), (new, readers))
-        )
-        out = functional.hypergraph_read(
-            projected, H, readers, normalization=self.normalization, incidence=incidence, reading=reading
-        )
-        return self._finish(out.flatten(-2), x_new, finish)
+        if self.normalization == "symmetric":
+            raise ValueError(
+                "a block needs softmax_over='hyperedges' or normalization='row': it does not hold all members of the "
+                "hyperedges that the degrees of its senders are sums over."
+            )
 
-    def _project_hyperedges(self, projected: Tensor, x_hyperedge: Tensor | None, H: Hypergraph) -> Tensor | None:
+    def _project_hyperedges(self, projected: Tensor, x_hyperedge: Tensor | None, H: TwoSided) -> Tensor | None:
         """Given hyperedge features in the space of the projected vertices, ``(..., M, heads, F')``."""
         projection = self.projection if self.hyperedge_projection is None else self.hyperedge_projection
         if x_hyperedge is None:
@@ -227,6 +237,7 @@ class GraphAttention(AttentionLayer):
     normalization.
 
     Example:
+        >>> from hypergnn import Graph
         >>> graph = Graph.from_links([0, 1], [1, 2], n_vertices=3)
         >>> GraphAttention(16, 8, heads=2)(torch.rand(3, 16), graph).shape
         torch.Size([3, 16])
@@ -264,20 +275,36 @@ class GraphAttention(AttentionLayer):
         super().reset_parameters(generator)
         self._reset_score_vectors(self.a_target, self.a_source, generator=generator)
 
+    @overload
+    def forward(self, x: Features, graph: Graph | GraphBlock, return_attention: Literal[False] = False) -> Tensor: ...
+
+    @overload
     def forward(
-        self, x: Features, graph: Graph, return_attention: bool = False, *, finish: Finish = "bias"
+        self, x: Features, graph: Graph | GraphBlock, return_attention: Literal[True]
+    ) -> tuple[Tensor, Tensor]: ...
+
+    def forward(
+        self, x: Features, graph: Graph | GraphBlock, return_attention: bool = False
     ) -> Tensor | tuple[Tensor, Tensor]:
         """Attend over the links of ``graph``; optionally return the attention, ``(..., n_directed_links, heads)``."""
+        linear, attention = self._attended(x, graph)
+        out = self._with_bias(linear)
+        return (out, attention) if return_attention else out
+
+    def _linear(self, x: Features, graph: Graph | GraphBlock) -> Tensor:
+        return self._attended(x, graph)[0]
+
+    def _attended(self, x: Features, graph: Graph | GraphBlock) -> tuple[Tensor, Tensor]:
+        """The output without the bias, and the attention."""
         check_graph(graph)
         self._check(x, graph.n_vertices, graph.device)
         projected = self._project(x)  # (..., N, heads, F')
         attention = functional.attention_links(
             projected, graph, self.a_target, self.a_source, negative_slope=self.negative_slope
         )
-        dropped = self._drop(projected, graph.vertex_places)
-        out = functional.graph_attention(dropped, graph, self._drop(attention, graph.incidence_places))
-        out = self._finish(out.flatten(-2), x, finish)
-        return (out, attention) if return_attention else out
+        dropped = self._drop(projected, of=graph)
+        out = functional.graph_attention(dropped, graph, self._drop(attention, of=graph.links))
+        return self._aggregated(out.flatten(-2), x, graph.rows), attention
 
 
 class MeanAttention(AttentionLayer):
@@ -286,6 +313,7 @@ class MeanAttention(AttentionLayer):
     Arguments as for :class:`HypergraphAttention`.
 
     Example:
+        >>> from hypergnn import Graph, Hypergraph
         >>> graph, H = Graph.from_links([0], [1], n_vertices=3), Hypergraph.from_hyperedges([[0, 1, 2]], n_vertices=3)
         >>> MeanAttention(16, 8)(torch.rand(3, 16), graph, H).shape
         torch.Size([3, 8])
@@ -329,11 +357,32 @@ class MeanAttention(AttentionLayer):
         vectors = (self.a_target, self.a_source, self.a_vertex, self.a_hyperedge)
         self._reset_score_vectors(*vectors, generator=generator)
 
+    @overload
     def forward(
-        self, x: Features, graph: Graph, H: Hypergraph, return_attention: bool = False, *, finish: Finish = "bias"
+        self, x: Features, graph: Graph | GraphBlock, H: TwoSided, return_attention: Literal[False] = False
+    ) -> Tensor: ...
+
+    @overload
+    def forward(
+        self, x: Features, graph: Graph | GraphBlock, H: TwoSided, return_attention: Literal[True]
+    ) -> tuple[Tensor, Tensor, Tensor]: ...
+
+    def forward(
+        self, x: Features, graph: Graph | GraphBlock, H: TwoSided, return_attention: bool = False
     ) -> Tensor | tuple[Tensor, Tensor, Tensor]:
         """Attend over ``graph`` and ``H`` at once; optionally return both attentions, the graph's first."""
+        linear, attention, incidence = self._attended(x, graph, H)
+        out = self._with_bias(linear)
+        return (out, attention, incidence) if return_attention else out
+
+    def _linear(self, x: Features, graph: Graph | GraphBlock, H: TwoSided) -> Tensor:
+        return self._attended(x, graph, H)[0]
+
+    def _attended(self, x: Features, graph: Graph | GraphBlock, H: TwoSided) -> tuple[Tensor, Tensor, Tensor]:
+        """The output without the bias, and both attentions."""
         check_graph(graph)
+        check_hypergraph(H)
+        check_same_rows(graph, H)
         self._check(x, graph.n_vertices, graph.device)
         projected = self._project(x)  # (..., N, heads, F')
         slope = self.negative_slope
@@ -341,18 +390,18 @@ class MeanAttention(AttentionLayer):
         incidence = functional.attention_incidence(
             projected, None, H, self.a_vertex, self.a_hyperedge, negative_slope=slope
         )
-        out = functional.mean_attention(
-            self._drop(projected, graph.vertex_places),
-            graph,
+        propagated = self._drop(projected, of=graph)
+        of_graph = functional.graph_attention(propagated, graph, self._drop(attention, of=graph.links))
+        of_hypergraph = attended_transition(
+            propagated,
             H,
-            self._drop(attention, graph.incidence_places),
             incidence,
             normalization=self.normalization,
-            dropped=self._drop(incidence, H.incidence_places),
+            dropped=self._drop(incidence, of=H.senders),
             softmax_over="hyperedges",
         )
-        out = self._finish(out.flatten(-2), x, finish)
-        return (out, attention, incidence) if return_attention else out
+        out = (of_graph + of_hypergraph) / 2
+        return self._aggregated(out.flatten(-2), x, graph.rows), attention, incidence
 
     def extra_repr(self) -> str:
         """Sizes and options, as ``print(layer)`` shows them."""

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
-from hypergnn._utils.checks import check_choice, check_features, check_size
-from hypergnn.functional.projection import Features, project, to_dense
-from hypergnn.kernels import elu_dropout
+from hypergnn import kernels
+from hypergnn._utils.checks import check_choice, check_size
+from hypergnn.functional.checks import Features, check_features
+from hypergnn.functional.projection import project, to_dense
 
 Aggregate = Literal["concat", "mean"]
-Finish = Literal["bias", "bare", "elu"]
-"""What a layer ends with: its bias; nothing, where a network adds it later; or its bias and ELU."""
-FINISHES = get_args(Finish)
 
 
 class Layer(nn.Module):
-    """What the layers share: a projection per head, the aggregation of heads, a bias and a skip connection."""
+    """A transition around one projection: ``X' = T X P``, plus a skip connection and a bias.
+
+    A subclass computes :meth:`_linear`; ``forward`` adds the bias to it. A network adds bias, activation and dropout in
+    one step instead, so both compute the same.
+    """
 
     def __init__(
         self, in_features: int, out_features: int, *, heads: int, aggregate: Aggregate, bias: bool, skip: bool
@@ -54,6 +56,29 @@ class Layer(nn.Module):
         text = f"{self.in_features}, {self.out_features}, heads={self.heads}, aggregate={self.aggregate!r}"
         return f"{text}, bias={self.bias is not None}, skip={self.skip}"
 
+    def _linear(self, x: Features, *structures: Any) -> Tensor:
+        """The output without the bias, ``(..., N, width)``: ``T X P``, heads aggregated, plus the skip connection."""
+        raise NotImplementedError
+
+    def _activated(self, x: Features, *structures: Any) -> Tensor:
+        """ELU of the output."""
+        return kernels.elu_dropout(self._linear(x, *structures), self.bias)
+
+    def _with_bias(self, linear: Tensor) -> Tensor:
+        return linear if self.bias is None else linear + self.bias.unsqueeze(-2)
+
+    def _aggregated(self, out: Tensor, x: Features, rows: Tensor | None = None) -> Tensor:
+        """Aggregate the heads of ``out``, ``(..., N, heads * F')``, and add the skip connection of rows of ``x``."""
+        if self.aggregate == "mean":
+            out = self._by_head(out).mean(-2)  # (..., N, width)
+        if not self.skip:
+            return out
+        skipped = to_dense(x) if self.skip_projection is None else project(x, self.skip_projection)
+        return out + (skipped if rows is None else skipped.index_select(-2, rows))
+
+    def _by_head(self, out: Tensor) -> Tensor:
+        return out.reshape(*out.shape[:-1], self.heads, self.out_features)  # (..., N, heads, F')
+
     def _check(self, x: Features, n_vertices: int, device: torch.device) -> None:
         check_features(x, n_vertices, device, width=self.in_features)
         self._check_parameters("x", x)
@@ -68,22 +93,6 @@ class Layer(nn.Module):
             raise ValueError(
                 f"{name} must be on the device of the layer, {own.device}; got {x.device}. Move one by .to()."
             )
-
-    def _by_head(self, out: Tensor) -> Tensor:
-        return out.reshape(*out.shape[:-1], self.heads, self.out_features)  # (..., N, heads, F')
-
-    def _finish(self, out: Tensor, x: Features, finish: Finish) -> Tensor:
-        """Aggregate the heads of ``out``, ``(..., N, heads, F')``, add the skip connection, and end as is wanted."""
-        check_choice("finish", finish, FINISHES)
-        if self.aggregate == "mean":
-            out = self._by_head(out).mean(-2)  # (..., N, width)
-        if self.bias is not None and finish == "bias":
-            out = out + self.bias.unsqueeze(-2)
-        if self.skip_projection is not None:
-            out = out + project(x, self.skip_projection)
-        elif self.skip:
-            out = out + to_dense(x)
-        return elu_dropout(out, self.bias) if finish == "elu" else out
 
 
 def glorot(parameter: Tensor, fan_in: int, fan_out: int, generator: torch.Generator | None) -> None:

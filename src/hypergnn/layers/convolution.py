@@ -7,13 +7,12 @@ from torch import Tensor, nn
 
 from hypergnn import functional
 from hypergnn._utils.checks import check_choice
-from hypergnn.functional.convolution import NORMALIZATIONS, Normalization, activated_conv, check_hypergraph
-from hypergnn.functional.pairwise import check_graph
-from hypergnn.functional.projection import Features, project
-from hypergnn.layers.base import Aggregate, Finish, Layer
-from hypergnn.structures.graph import Graph
-from hypergnn.structures.hypergraph import Hypergraph
-from hypergnn.structures.shared_graph import SharedGraph
+from hypergnn.functional.checks import Features, check_graph, check_hypergraph
+from hypergnn.functional.convolution import NORMALIZATIONS, Normalization, activated_conv
+from hypergnn.functional.pairwise import AnyGraph
+from hypergnn.functional.projection import project
+from hypergnn.layers.base import Aggregate, Layer
+from hypergnn.structures.two_sided import TwoSided
 
 
 class HypergraphConv(Layer):
@@ -39,6 +38,7 @@ class HypergraphConv(Layer):
         ``(..., N, out_features)``.
 
     Example:
+        >>> from hypergnn import Hypergraph
         >>> H = Hypergraph.from_hyperedges([[0, 1, 2], [2, 3]], n_vertices=4)
         >>> HypergraphConv(16, 8, heads=4)(torch.rand(4, 16), H).shape
         torch.Size([4, 32])
@@ -69,45 +69,33 @@ class HypergraphConv(Layer):
         if self.weight_score is not None:
             nn.init.zeros_(self.weight_score)
 
-    def hyperedge_weight(self, x: Features, H: Hypergraph) -> Tensor | None:
+    def hyperedge_weight(self, x: Features, H: TwoSided) -> Tensor | None:
         """The learned weights, ``(..., M)``, for these features; ``None`` without ``learn_weight``."""
         if self.weight_score is None:
             return None
         score = functional.hyperedge_features(project(x, self.weight_score), H).squeeze(-1)  # u_e·θ  (..., M)
         return H.weight.to(score.dtype) * (5 * (score / 5).tanh()).exp()
 
-    def propagate(self, x: Features, H: Hypergraph) -> Tensor:
-        """``T X``."""
-        return functional.hypergraph_conv(x, H, normalization=self.normalization, weight=self.hyperedge_weight(x, H))
+    def forward(self, x: Features, H: TwoSided) -> Tensor:
+        """Convolve ``x`` over ``H``, a hypergraph or a block of one."""
+        return self._with_bias(self._linear(x, H))
 
-    def forward(
-        self, x: Features, H: Hypergraph, *, finish: Finish = "bias", propagated: Tensor | None = None
-    ) -> Tensor:
-        """Convolve ``x`` over ``H``; only project where ``propagated``, which is ``T X``, is known."""
+    def _linear(self, x: Features, H: TwoSided) -> Tensor:
         check_hypergraph(H)
         self._check(x, H.n_vertices, H.device)
-        is_plain = self.weight_score is None and self.aggregate == "concat" and not self.skip
-        if propagated is not None:
-            out = project(propagated, self.projection)
-        elif finish == "elu" and is_plain:
-            return activated_conv(x, H, self.normalization, self.projection, self.bias)
-        else:
-            weight = self.hyperedge_weight(x, H)
-            out = functional.hypergraph_conv(
-                x, H, normalization=self.normalization, projection=self.projection, weight=weight
-            )
-        return self._finish(out, x, finish)
+        return self._aggregated(self._propagate(x, H, projection=self.projection), x, H.rows)
 
-    def read(
-        self, x: Features, H: Hypergraph, x_new: Features, readers: Hypergraph, *, finish: Finish = "bias"
-    ) -> Tensor:
-        """What new rows get that read the hyperedges of ``H``: see :func:`~hypergnn.functional.hypergraph_read`."""
+    def _activated(self, x: Features, H: TwoSided) -> Tensor:
+        if self.weight_score is not None or self.aggregate != "concat" or self.skip:
+            return super()._activated(x, H)
+        check_hypergraph(H)
         self._check(x, H.n_vertices, H.device)
-        self._check(x_new, readers.n_vertices, readers.device)
-        projected = project(x, self.projection)  # X P  (..., N, heads * F')
+        return activated_conv(x, H, self.normalization, self.projection, self.bias)
+
+    def _propagate(self, x: Features, H: TwoSided, projection: Tensor | None = None) -> Tensor:
+        """``T X`` or ``T X P``."""
         weight = self.hyperedge_weight(x, H)
-        out = functional.hypergraph_read(projected, H, readers, normalization=self.normalization, weight=weight)
-        return self._finish(out, x_new, finish)
+        return functional.hypergraph_conv(x, H, normalization=self.normalization, projection=projection, weight=weight)
 
     def extra_repr(self) -> str:
         """Sizes and options, as ``print(layer)`` shows them."""
@@ -121,6 +109,7 @@ class GraphConv(Layer):
     Arguments as for :class:`HypergraphConv`.
 
     Example:
+        >>> from hypergnn import Graph
         >>> graph = Graph.from_links([0, 1], [1, 2], n_vertices=3)
         >>> GraphConv(16, 8)(torch.rand(3, 16), graph).shape
         torch.Size([3, 8])
@@ -143,21 +132,18 @@ class GraphConv(Layer):
         self.normalization = normalization
         self.reset_parameters()
 
-    def propagate(self, x: Features, graph: Graph | SharedGraph) -> Tensor:
-        """``T X``."""
-        return functional.graph_conv(x, graph, normalization=self.normalization)
+    def forward(self, x: Features, graph: AnyGraph) -> Tensor:
+        """Convolve ``x`` over ``graph``, or over a block of one."""
+        return self._with_bias(self._linear(x, graph))
 
-    def forward(
-        self, x: Features, graph: Graph | SharedGraph, *, finish: Finish = "bias", propagated: Tensor | None = None
-    ) -> Tensor:
-        """Convolve ``x`` over ``graph``; only project where ``propagated``, which is ``T X``, is known."""
+    def _linear(self, x: Features, graph: AnyGraph) -> Tensor:
         check_graph(graph, may_be_shared=True)
         self._check(x, graph.n_vertices, graph.device)
-        if propagated is not None:
-            out = project(propagated, self.projection)
-        else:
-            out = functional.graph_conv(x, graph, normalization=self.normalization, projection=self.projection)
-        return self._finish(out, x, finish)
+        return self._aggregated(self._propagate(x, graph, projection=self.projection), x, graph.rows)
+
+    def _propagate(self, x: Features, graph: AnyGraph, projection: Tensor | None = None) -> Tensor:
+        """``T X`` or ``T X P``."""
+        return functional.graph_conv(x, graph, normalization=self.normalization, projection=projection)
 
     def extra_repr(self) -> str:
         """Sizes and options, as ``print(layer)`` shows them."""
@@ -170,6 +156,7 @@ class MeanConv(Layer):
     Arguments as for :class:`HypergraphConv`.
 
     Example:
+        >>> from hypergnn import Graph, Hypergraph
         >>> graph, H = Graph.from_links([0], [1], n_vertices=3), Hypergraph.from_hyperedges([[0, 1, 2]], n_vertices=3)
         >>> MeanConv(16, 8)(torch.rand(3, 16), graph, H).shape
         torch.Size([3, 8])
@@ -192,27 +179,18 @@ class MeanConv(Layer):
         self.normalization = normalization
         self.reset_parameters()
 
-    def propagate(self, x: Features, graph: Graph | SharedGraph, H: Hypergraph) -> Tensor:
-        """``T X``."""
-        return functional.mean_conv(x, graph, H, normalization=self.normalization)
+    def forward(self, x: Features, graph: AnyGraph, H: TwoSided) -> Tensor:
+        """Convolve ``x`` over ``graph`` and ``H`` at once, or over blocks of them."""
+        return self._with_bias(self._linear(x, graph, H))
 
-    def forward(
-        self,
-        x: Features,
-        graph: Graph | SharedGraph,
-        H: Hypergraph,
-        *,
-        finish: Finish = "bias",
-        propagated: Tensor | None = None,
-    ) -> Tensor:
-        """Convolve ``x`` over ``graph`` and ``H`` at once; only project where ``propagated``, ``T X``, is known."""
+    def _linear(self, x: Features, graph: AnyGraph, H: TwoSided) -> Tensor:
         check_graph(graph, may_be_shared=True)
         self._check(x, graph.n_vertices, graph.device)
-        if propagated is not None:
-            out = project(propagated, self.projection)
-        else:
-            out = functional.mean_conv(x, graph, H, normalization=self.normalization, projection=self.projection)
-        return self._finish(out, x, finish)
+        return self._aggregated(self._propagate(x, graph, H, projection=self.projection), x, graph.rows)
+
+    def _propagate(self, x: Features, graph: AnyGraph, H: TwoSided, projection: Tensor | None = None) -> Tensor:
+        """``T X`` or ``T X P``."""
+        return functional.mean_conv(x, graph, H, normalization=self.normalization, projection=projection)
 
     def extra_repr(self) -> str:
         """Sizes and options, as ``print(layer)`` shows them."""
@@ -243,6 +221,9 @@ class Dense(Layer):
         super().__init__(in_features, out_features, heads=heads, aggregate=aggregate, bias=bias, skip=skip)
         self.reset_parameters()
 
-    def forward(self, x: Features, *, finish: Finish = "bias") -> Tensor:
+    def forward(self, x: Features) -> Tensor:
         """Project ``x``."""
-        return self._finish(project(x, self.projection), x, finish)
+        return self._with_bias(self._linear(x))
+
+    def _linear(self, x: Features) -> Tensor:
+        return self._aggregated(project(x, self.projection), x)

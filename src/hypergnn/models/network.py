@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import elu
+from torch.nn.modules import module
 
-from hypergnn.functional.projection import Features, n_entries
+from hypergnn.functional.checks import Features
+from hypergnn.functional.pairwise import AnyGraph
+from hypergnn.functional.projection import drop, project
 from hypergnn.kernels.dropout import activate, dropout
 from hypergnn.layers import Layer
-from hypergnn.models.catalogue import KINDS
+from hypergnn.models.catalogue import KINDS, check_structures
 from hypergnn.models.config import Config
-from hypergnn.structures.block import Field, Structures
-from hypergnn.structures.graph import Graph
-from hypergnn.structures.hypergraph import Hypergraph
-from hypergnn.structures.shared_graph import SharedGraph
-from hypergnn.structures.sparse_features import SparseFeatures
+from hypergnn.structures.two_sided import TwoSided
+
+Step = tuple[Any, ...]
+"""The structures that one layer takes."""
 
 
 class Network(nn.Module):
     """A network of layers of one kind: all but the last with several heads, the last with a score per class.
-
-    Hooks on its layers see ELU of what these compute, but where dropout follows in the same step: there, the bare sums.
 
     Args:
         config: What it is made of.
@@ -31,6 +32,7 @@ class Network(nn.Module):
         n_classes: Number of scores.
 
     Example:
+        >>> from hypergnn import Hypergraph
         >>> H = Hypergraph.from_hyperedges([[0, 1, 2], [2, 3]], n_vertices=4)
         >>> Network(Config(), n_features=5, n_classes=3)(torch.rand(4, 5), hypergraph=H).shape
         torch.Size([4, 3])
@@ -55,104 +57,106 @@ class Network(nn.Module):
         for layer in self.layers:
             cast(Layer, layer).reset_parameters(generator)
 
-    def propagate(self, x: Features, **structures: Structures) -> Tensor | None:
-        """``T X`` of the first layer, where nothing of ``T`` is learned and it pays to know the product.
+    @classmethod
+    def empty(cls, config: Config, n_features: int, n_classes: int) -> Network:
+        """A network whose parameters are yet to be given; it draws no random numbers.
 
-        It pays if it has no more entries than ``X`` and ``T`` have together, as with dense features it always does, and
-        if another layer follows: the last is computed for some vertices only.
+        Example:
+            >>> Network.empty(Config(), n_features=5, n_classes=3).layers[0].projection.device
+            device(type='meta')
         """
-        kind = KINDS[self.config.model]
-        given = [structures[name] for name in kind.structures]
-        if (
-            self.config.depth == 1
-            or kind.has_attention
-            or not given
-            or x.shape.numel() > n_entries(x) + sum(one.n_terms for one in given)
-        ):
-            return None
-        first = cast(Any, self.layers[0])
-        with torch.no_grad():
-            return cast(Tensor, first.propagate(x, *given))
+        with torch.device("meta"):
+            return cls(config, n_features, n_classes)
+
+    @classmethod
+    def from_parameters(
+        cls, config: Config, n_features: int, n_classes: int, parameters: Mapping[str, Tensor]
+    ) -> Network:
+        """A network with given parameters, in evaluation mode."""
+        network = cls.empty(config, n_features, n_classes)
+        network.load_state_dict(dict(parameters), assign=True)
+        return network.requires_grad_().eval()
 
     def forward(
         self,
         x: Features,
-        graph: Graph | SharedGraph | None = None,
-        hypergraph: Hypergraph | None = None,
-        *,
-        propagated: Tensor | None = None,
-        fields: Sequence[Field] | None = None,
+        graph: AnyGraph | Sequence[AnyGraph] | None = None,
+        hypergraph: TwoSided | Sequence[TwoSided] | None = None,
     ) -> Tensor:
-        """Scores of the classes, ``(..., N, n_classes)``; structures that the kind does not take may be omitted.
+        """Scores of the classes, ``(..., N, n_classes)``.
 
         Args:
-            x: Features.
-            graph: The graph.
-            hypergraph: The hypergraph.
-            propagated: What :meth:`propagate` gives for ``x``, if that is known; of no use while features are dropped.
-            fields: What each layer reads and makes, where only some scores are wanted; ``x`` are then the features of
-                what the first reads.
+            x: Features of the vertices, or of those that the first block reads.
+            graph: The graph, or a list of blocks, one per layer; may be omitted if the network takes none.
+            hypergraph: The hypergraph, or a list of blocks, one per layer; may be omitted if the network takes none.
         """
-        wanted = KINDS[self.config.model].structures
-        given = {"graph": graph, "hypergraph": hypergraph}
-        for name in wanted:
-            if given[name] is None:
-                raise ValueError(f"a {name} must be given to the model {self.config.model!r}; got none.")
-        if self.training and self.config.dropout > 0:
-            propagated = None
-        if propagated is not None and propagated.shape[-2] != x.shape[-2]:
-            raise ValueError(f"propagated must have the {x.shape[-2]} rows of x; got {propagated.shape[-2]}.")
-        seen = [Field(cast(Any, given), None, None)] * len(self.layers) if fields is None else fields
-        x = self._drop(x, seen[0].read)
-        for number, layer in enumerate(cast(list[Layer], list(self.layers))):
-            known = {} if propagated is None else {"propagated": propagated}
-            structures = [seen[number].structures[name] for name in wanted]
-            is_last, rows = number + 1 == len(seen), seen[number].wanted
-            rate, places = (0.0, None) if is_last or not self.training else (self.config.dropout, seen[number + 1].read)
-            if rate == 0 and rows is None:
-                x = layer(x, *structures, finish="elu", **known)
+        return self._scores(x, self._steps({"graph": graph, "hypergraph": hypergraph}, len(self.layers)))
+
+    def hidden(
+        self,
+        x: Features,
+        graph: AnyGraph | Sequence[AnyGraph] | None = None,
+        hypergraph: TwoSided | Sequence[TwoSided] | None = None,
+    ) -> Features:
+        """What the last layer gets: the features after all layers but the last; arguments as for ``forward``.
+
+        Example:
+            >>> from hypergnn import Hypergraph
+            >>> H = Hypergraph.from_hyperedges([[0, 1, 2], [2, 3]], n_vertices=4)
+            >>> Network(Config(), n_features=5, n_classes=3).hidden(torch.rand(4, 5), hypergraph=H).shape
+            torch.Size([4, 64])
+        """
+        if len(self.layers) == 1:
+            return x
+        steps = self._steps({"graph": graph, "hypergraph": hypergraph}, len(self.layers) - 1)
+        return self._scores(x, steps)
+
+    def _steps(self, given: Mapping[str, Any], n_layers: int) -> list[Step]:
+        """The structures of each layer."""
+        check_structures(self.config.model, given)
+        by_structure = []
+        for name in KINDS[self.config.model].structures:
+            one = given[name]
+            blocks = list(one) if isinstance(one, (list, tuple)) else [one] * n_layers
+            if len(blocks) != n_layers:
+                raise ValueError(f"{name} must have {n_layers} blocks, one per layer; got {len(blocks)}.")
+            by_structure.append(blocks)
+        return list(zip(*by_structure, strict=True)) if by_structure else [()] * n_layers
+
+    def _scores(self, x: Features, steps: Sequence[Step], known: Tensor | None = None) -> Tensor:
+        """The output of as many layers as there are steps.
+
+        Args:
+            x: Features of the vertices that the first step reads.
+            steps: The structures of each layer.
+            known: ``T X`` of the first layer, if that is known; ``x`` are then the rows that the first step makes.
+        """
+        rate = self.config.dropout if self.training else 0.0
+        x = drop(x, rate, of=steps[0])
+        for number, (layer, structures) in enumerate(zip(self.layers, steps, strict=False)):
+            is_last = number + 1 == len(steps)
+            next_rate, next_rows = (0.0, None) if is_last else (rate, steps[number + 1])
+            if not isinstance(layer, Layer) or _has_hooks(layer):
+                x = dropout(elu(layer(x, *structures)), next_rate, of=next_rows)
+            elif number == 0 and known is not None:
+                linear = layer._aggregated(project(known, layer.projection), x)
+                x = activate(linear, layer.bias, next_rate, of=next_rows)
+            elif next_rate == 0:
+                x = layer._activated(x, *structures)
             else:
-                x = activate(layer(x, *structures, finish="bare", **known), layer.bias, rate, places, rows)
-            propagated = None
+                x = activate(layer._linear(x, *structures), layer.bias, next_rate, of=next_rows)
         return cast(Tensor, x)
 
-    def hidden(self, x: Features, *, hypergraph: Hypergraph) -> Tensor | SparseFeatures:
-        """What the last layer gets, without dropout, of a network that takes a hypergraph or nothing."""
-        for layer in self.layers[:-1]:
-            x = self._layer(layer, x, hypergraph)
-        return x
 
-    def read(
-        self, x: Features, hypergraph: Hypergraph, x_new: Features, readers: Hypergraph, *, hidden: bool = False
-    ) -> Tensor | SparseFeatures:
-        """Scores of new rows that read the hyperedges of the hypergraph, ``(rows, n_classes)``, without dropout.
-
-        Args:
-            x: Features of the vertices.
-            hypergraph: The hypergraph.
-            x_new: Features of the new rows.
-            readers: The new rows as vertices, with the same hyperedges: see
-                :func:`~hypergnn.functional.hypergraph_read`.
-            hidden: Whether to stop before the last layer.
-        """
-        for layer in self.layers[:-1] if hidden else self.layers:
-            if KINDS[self.config.model].structures:
-                x_new = cast(Any, layer).read(x, hypergraph, x_new, readers, finish="elu")
-                x = x if layer is self.layers[-1] else self._layer(layer, x, hypergraph)
-            else:
-                x_new = self._layer(layer, x_new, hypergraph)
-        return x_new
-
-    def _layer(self, layer: nn.Module, x: Features, hypergraph: Hypergraph) -> Tensor:
-        structures = [hypergraph] if KINDS[self.config.model].structures else []
-        return cast(Tensor, layer(x, *structures, finish="elu"))
-
-    def _drop(self, x: Features, places: Tensor | None) -> Features:
-        if not self.training:
-            return x
-        if isinstance(x, SparseFeatures):
-            return x.dropped(self.config.dropout)
-        if x.layout == torch.sparse_csr:
-            values = dropout(x.values(), self.config.dropout)
-            return torch.sparse_csr_tensor(x.crow_indices(), x.col_indices(), values, x.shape, check_invariants=False)
-        return dropout(x, self.config.dropout, places)
+def _has_hooks(layer: nn.Module) -> bool:
+    """Whether somebody wants to see what the layer gets or returns: then it is called as a module."""
+    return bool(
+        layer._forward_hooks
+        or layer._forward_pre_hooks
+        or layer._backward_hooks
+        or layer._backward_pre_hooks
+        or module._global_forward_hooks
+        or module._global_forward_pre_hooks
+        or module._global_backward_hooks
+        or module._global_backward_pre_hooks
+    )

@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from hypergnn._utils.checks import Names
@@ -138,7 +137,5 @@ def _network(header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Networ
     config = config_from(header["config"])
     if config.depth > len(tensors):
         raise ValueError(f"there must be tensors for {config.depth} layers; got {len(tensors)} in all.")
-    with torch.device("meta"):
-        network = Network(config, header["n_features"], len(header["class_names"]))
-    network.load_state_dict({name: tensor.clone() for name, tensor in tensors.items()}, assign=True)
-    return network.requires_grad_().eval()
+    own = {name: tensor.clone() for name, tensor in tensors.items()}
+    return Network.from_parameters(config, header["n_features"], len(header["class_names"]), own)

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from hypergnn._utils.extras import import_extra
 from hypergnn.kernels import dispatch
-from hypergnn.models import KINDS, Network
+from hypergnn.models import KINDS, Network, check_structures
 from hypergnn.persistence.files import write_atomic
 from hypergnn.persistence.models import SavedModel
 from hypergnn.structures.graph import Graph
@@ -88,11 +88,8 @@ class _Closed(nn.Module):
 
 def _structures(network: Network, H: Hypergraph | None, graph: Graph | SharedGraph | None) -> dict[str, Any]:
     given = {"graph": graph, "hypergraph": H}
-    wanted = KINDS[network.config.model].structures
-    for name in wanted:
-        if given[name] is None:
-            raise ValueError(f"a {name} must be given to the model {network.config.model!r}; got none.")
-    return {name: given[name] for name in wanted}
+    check_structures(network.config.model, given)
+    return {name: given[name] for name in KINDS[network.config.model].structures}
 
 
 def _exported(closed: _Closed, x: Tensor, *, has_any_size: bool) -> Any:
@@ -152,7 +149,7 @@ def _segment_sum(
     return _sum(rows, _group_of(offsets, members.shape[0]), offsets.shape[0] - 1).unsqueeze(0)
 
 
-def _segment_softmax(logits: Tensor, offsets: Tensor, position: Tensor | None) -> Tensor:
+def _segment_softmax(logits: Tensor, offsets: Tensor, _: Tensor, position: Tensor | None, *__: Any) -> Tensor:
     grouped = logits[0] if position is None else logits[0].index_select(0, position)  # (incidences, heads)
     n_groups, groups = offsets.shape[0] - 1, _group_of(offsets, grouped.shape[0])
     least = torch.full((n_groups, grouped.shape[1]), -torch.inf, dtype=grouped.dtype)

@@ -41,7 +41,7 @@ def structure(data: Dataset) -> dict[str, Any]:
         "classes": [name.replace("_", " ") for name in data.class_names],
         "truth": pack(data.y + 1),
         "part": pack(part),
-        "offsets": pack(H.vertex_offsets.numpy()),
+        "offsets": pack(H.incidence.offsets.numpy()),
         "hyperedge": pack(H.hyperedge.numpy()),
     }
     if H.centroid is not None:

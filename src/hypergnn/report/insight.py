@@ -14,7 +14,7 @@ from hypergnn.explanations.parts import attention_of
 from hypergnn.explanations.question import run_network
 from hypergnn.models import KINDS
 from hypergnn.persistence.models import SavedModel
-from hypergnn.training.engine import Task
+from hypergnn.training.plan import Task
 
 Floats = npt.NDArray[np.float32]
 

@@ -1,152 +1,272 @@
-"""What the scores of some vertices depend on: for each layer the vertices that it reads and those that it makes.
+"""Blocks: what one layer reads and makes, when only some rows are wanted.
 
 A network that is trained on a few vertices sees the others only as far as its layers reach. What lies beyond changes
-neither its loss nor its gradient, and need not be computed.
+neither its loss nor its gradient, and need not be computed. A block names the vertices that one layer reads (its
+senders) and those that it makes (its receivers), with the degrees of the whole, so that the rows are exactly those that
+the whole structure gives.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from scipy import sparse
 from torch import Tensor
 
-from hypergnn.structures.graph import Graph
-from hypergnn.structures.hypergraph import Hypergraph
-from hypergnn.structures.incidence import Ids, group
-from hypergnn.structures.shared_graph import SharedGraph
+from hypergnn.structures.base import STATIC, Structure
+from hypergnn.structures.incidence import Ids, Incidence
+from hypergnn.structures.two_sided import TwoSided
 
-Structures = Graph | SharedGraph | Hypergraph
-"""What layers propagate over."""
-
-
-class Field(NamedTuple):
-    """What one layer reads and makes."""
-
-    structures: Mapping[str, Structures]
-    """Over the vertices that it reads."""
-    read: Tensor | None
-    """The numbers of those among all vertices, ascending; ``None`` for all of them."""
-    wanted: Tensor | None
-    """Which of them the next layer reads, or the loss; ``None`` for all of them."""
+if TYPE_CHECKING:
+    from hypergnn.structures.graph import Graph
 
 
-class _Cut(NamedTuple):
-    """Which incidences of a structure, and which vertices, a layer needs for the rows of some vertices."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Block(TwoSided):
+    """What one layer reads and makes of a hypergraph: ``layer(x[block.read], block)`` has a row per ``block.made``.
 
-    kept: Ids
-    vertices: Ids
+    Make one with :meth:`Hypergraph.around <hypergnn.Hypergraph.around>`; a network takes a list of them, one per layer.
 
-
-def fields_of(
-    structures: Mapping[str, Structures],
-    vertices: Tensor,
-    n_vertices: int,
-    *,
-    depth: int,
-    attended: bool,
-    known: bool = False,
-) -> list[Field] | None:
-    """A field for each layer.
-
-    Args:
-        structures: What the layers propagate over.
-        vertices: Whose scores are wanted; the last layer makes them in ascending order, each once.
-        n_vertices: Number of all vertices.
-        depth: Number of layers.
-        attended: Whether the layers attend: then the hyperedges of a vertex compete, and all of them are needed.
-        known: Whether what the first layer propagates is known: then it reads only what it makes.
-
-    Returns:
-        ``None`` where there is no telling: in a graph that does not list its links, and with attention to hyperedges
-        that have no centroids, whose features are those of all members.
-
-    Example:
-        >>> H = Hypergraph.from_hyperedges([[0, 1], [1, 2], [2, 3]], n_vertices=4)
-        >>> fields = fields_of({"hypergraph": H}, torch.tensor([0]), 4, depth=2, attended=False)
-        >>> [field.read.tolist() for field in fields], fields[0].structures["hypergraph"]
-        ([[0, 1, 2], [0, 1]], Hypergraph(3 vertices, 2 hyperedges, 4 incidences))
+    Attributes:
+        senders: Vertices read × hyperedges.
+        receivers: Vertices made × hyperedges.
+        weight: Weight of each hyperedge, ``(M,)`` float64.
+        read: Ids in the whole of the vertices that the layer reads, one per row of ``x``.
+        made: Ids in the whole of the vertices that it makes, one per row of its result.
+        attention: Whether each sender comes with all of its hyperedges, as a layer that attends needs it.
     """
-    made = np.unique(vertices.cpu().numpy())
-    found: list[Field] = []
-    for layer in reversed(range(depth)):
-        cuts: list[tuple[str, Graph | Hypergraph, _Cut]] = []
-        for name, one in structures.items():
-            if isinstance(one, SharedGraph):
-                return None
-            cut = _Cut(made[:0], made) if known and layer == 0 else _cut(one, made, attended)
-            if cut is None:
-                return None
-            cuts.append((name, one, cut))
-        read = np.unique(np.concatenate([made, *(cut.vertices for _, _, cut in cuts)]))
-        parts = {name: _part(one, cut.kept, read, attended) for name, one, cut in cuts}
-        is_all, makes_all = read.size == n_vertices, made.size == read.size
-        found.insert(
-            0,
-            Field(
-                parts,
-                None if is_all else _index(read, vertices.device),
-                None if makes_all else _index(np.searchsorted(read, made), vertices.device),
-            ),
+
+    senders: Incidence
+    receivers: Incidence
+    weight: Tensor
+    _sender_degree: Tensor  # of the whole
+    _receiver_degree: Tensor  # of the whole
+    _hyperedge_degree: Tensor  # of the whole
+    read: Tensor
+    made: Tensor
+    rows: Tensor | None = None
+    centroid: Tensor | None = None
+    is_centred: bool = field(default=False, metadata=STATIC)
+    attention: bool = field(default=False, metadata=STATIC)
+    shares_pairs: bool = field(default=True, metadata=STATIC)
+
+    @classmethod
+    def around(cls, H: TwoSided, made: Ids, reach: Reach, read: Ids | None = None) -> Block:
+        """The block that makes some vertices of a hypergraph.
+
+        Args:
+            H: The hypergraph.
+            made: The vertices to make, in the order of the rows of the result.
+            reach: What their rows depend on.
+            read: Vertices to read, ascending, if more than those that are needed.
+        """
+        vertices = reach.vertices if read is None else read
+        sender, edge = _rows_at(H.senders, reach.pairs), H.senders.members.cpu().numpy()[reach.pairs]
+        new_vertex, new_edge = _renumbering(vertices, H.n_vertices), _renumbering(reach.hyperedges, H.n_hyperedges)
+        senders = Incidence.from_pairs(new_vertex[sender], new_edge[edge], vertices.size, reach.hyperedges.size)
+        places, sizes = H.receivers.pairs_of(made)
+        received = new_edge[H.receivers.members.cpu().numpy()[places]]
+        receivers = Incidence.from_pairs(
+            np.repeat(np.arange(made.size), sizes), received, made.size, reach.hyperedges.size
         )
-        made = read
-    return found
+        rows = new_vertex[made]
+        is_whole = made.size == vertices.size and bool((rows == np.arange(rows.size)).all())
+        if is_whole and receivers.n_pairs == senders.n_pairs:
+            receivers = senders
+        chosen = torch.from_numpy(reach.hyperedges)
+        block = cls(
+            senders,
+            receivers,
+            weight=H.weight.cpu()[chosen],
+            _sender_degree=H._sender_degree.cpu()[torch.from_numpy(vertices)],
+            _receiver_degree=H._receiver_degree.cpu()[torch.from_numpy(made)],
+            _hyperedge_degree=H._hyperedge_degree.cpu()[chosen],
+            read=torch.from_numpy(vertices),
+            made=torch.from_numpy(made),
+            rows=None if is_whole else torch.from_numpy(rows),
+            centroid=_centroids(H, reach.hyperedges, new_vertex),
+            is_centred=H.is_centred,
+            attention=reach.attention,
+            shares_pairs=H.shares_pairs,
+        )
+        return block if H.device.type == "cpu" else block.to(H.device)
+
+    @classmethod
+    def joining(cls, H: TwoSided, new: Incidence, *, makes_all: bool) -> Block:
+        """The block in which new vertices receive from the hyperedges of ``H`` and send to none.
+
+        Args:
+            H: The hypergraph.
+            new: New vertices × hyperedges of ``H``.
+            makes_all: Whether to make the vertices of ``H`` as well, as a layer before the last one must.
+        """
+        n_old, n_new = H.n_vertices, new.n_rows
+        rows = np.arange(n_old, n_old + n_new)
+        senders = H.senders._replace(offsets=torch.cat([H.senders.offsets, H.senders.offsets[-1:].expand(n_new)]))
+        degree = weighted_degree(new, H.weight.cpu()).to(H.device)
+        receivers = new.to(H.device)
+        if makes_all:
+            rows, receivers = np.arange(n_old + n_new), _stacked(H.receivers, new).to(H.device)
+        ids = torch.arange(n_old + n_new, device=H.device)
+        return cls(
+            senders,
+            receivers,
+            weight=H.weight,
+            _sender_degree=torch.cat([H._sender_degree, degree.new_zeros(n_new)]),
+            _receiver_degree=torch.cat([H._receiver_degree, degree]) if makes_all else degree,
+            _hyperedge_degree=H._hyperedge_degree,
+            read=ids,
+            made=torch.from_numpy(rows).to(H.device),
+            rows=None if makes_all else torch.from_numpy(rows).to(H.device),
+            centroid=H.centroid,
+            is_centred=H.is_centred,
+            attention=True,
+            shares_pairs=False,
+        )
+
+    def to(self, device: torch.device | str) -> Block:
+        """The same block with its tensors on ``device``."""
+        moved = super().to(device)
+        if self.receivers is self.senders:
+            object.__setattr__(moved, "receivers", moved.senders)
+        return moved
+
+    def __repr__(self) -> str:
+        """Sizes at a glance."""
+        sizes = f"{self.n_vertices} vertices read, {self.n_receivers} made, {self.n_hyperedges} hyperedges"
+        return f"Block({sizes}, {self.senders.n_pairs} + {self.receivers.n_pairs} incidences)"
 
 
-def _cut(structure: Graph | Hypergraph, vertices: Ids, attended: bool) -> _Cut | None:
-    is_made = _mask(structure.n_vertices, vertices)
-    if isinstance(structure, Graph):
-        kept = np.flatnonzero(is_made[structure.target.cpu().numpy()])
-        return _Cut(kept, structure.source.cpu().numpy()[kept])
-    vertex, hyperedge = structure.vertex.cpu().numpy(), structure.hyperedge.cpu().numpy()
-    kept = np.flatnonzero(_mask(structure.n_hyperedges, hyperedge[is_made[vertex]])[hyperedge])
-    if not attended:
-        return _Cut(kept, vertex[kept])
-    if structure.centroid is None or not structure.is_centred:
+@dataclass(frozen=True)
+class Reach:
+    """What of a hypergraph the rows of some vertices depend on: vertices, hyperedges and pairs of senders."""
+
+    vertices: npt.NDArray[np.int64]
+    hyperedges: npt.NDArray[np.int64]
+    pairs: npt.NDArray[np.int64]
+    """Their canonical places, ascending."""
+    attention: bool
+    """Whether each sender comes with all of its hyperedges, which compete for its attention."""
+
+    @classmethod
+    def of(cls, H: TwoSided, made: Ids, *, attention: bool) -> Reach:
+        """Follow the receivers to their hyperedges, and these to their senders."""
+        hyperedges = _unique(H.receivers, made)
+        pairs = _pairs_of_columns(H.senders, hyperedges)
+        senders = np.unique(H.senders.T.members.cpu().numpy()[H.senders.T.pairs_of(hyperedges)[0]])
+        if attention:
+            hyperedges = _unique(H.senders, senders)
+            pairs = H.senders.pairs_of(senders)[0]
+            if not H.is_centred:  # hyperedges then have the mean of their members
+                pairs = _pairs_of_columns(H.senders, hyperedges)
+                senders = np.unique(_rows_at(H.senders, pairs))
+        centroids = [] if H.centroid is None else [H.centroid.cpu().numpy()[hyperedges]]
+        vertices = np.unique(np.concatenate([made, senders, *centroids])).astype(np.int64)
+        return cls(vertices[vertices >= 0], hyperedges.astype(np.int64), pairs, attention)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GraphBlock(Structure):
+    """What one layer reads and makes of a graph; see :class:`Block`.
+
+    Attributes:
+        links: Vertices made × vertices read.
+        read: Ids in the whole of the vertices that the layer reads.
+        made: Ids in the whole of the vertices that it makes.
+    """
+
+    links: Incidence
+    target_degree: Tensor  # of the whole
+    source_degree: Tensor  # of the whole
+    read: Tensor
+    made: Tensor
+    rows: Tensor | None = None
+
+    @classmethod
+    def around(cls, graph: Graph, made: Ids, *, read: Ids | None = None) -> GraphBlock:
+        """The block that makes some vertices of a graph, whose neighbours it reads."""
+        places, sizes = graph.links.pairs_of(made)
+        source = graph.links.members.cpu().numpy()[places]
+        vertices = np.unique(np.concatenate([made, source])).astype(np.int64) if read is None else read
+        new = _renumbering(vertices, graph.n_vertices)
+        links = Incidence.from_pairs(np.repeat(np.arange(made.size), sizes), new[source], made.size, vertices.size)
+        rows, degree = new[made], graph.degree.cpu()
+        is_whole = made.size == vertices.size and bool((rows == np.arange(rows.size)).all())
+        block = cls(
+            links,
+            target_degree=degree[torch.from_numpy(made)],
+            source_degree=degree[torch.from_numpy(vertices)],
+            read=torch.from_numpy(vertices),
+            made=torch.from_numpy(made),
+            rows=None if is_whole else torch.from_numpy(rows),
+        )
+        return block if graph.device.type == "cpu" else block.to(graph.device)
+
+    @property
+    def n_vertices(self) -> int:
+        """Number of vertices that the layer reads."""
+        return self.links.n_columns
+
+    @property
+    def n_receivers(self) -> int:
+        """Number of vertices that the layer makes."""
+        return self.links.n_rows
+
+    @property
+    def device(self) -> torch.device:
+        """Where the tensors are."""
+        return self.read.device
+
+    def __repr__(self) -> str:
+        """Sizes at a glance."""
+        return f"GraphBlock({self.n_vertices} vertices read, {self.n_receivers} made, {self.links.n_pairs} links)"
+
+
+def weighted_degree(pairs: Incidence, weight: Tensor | None) -> Tensor:
+    """Sum of the weights of the columns of each row, ``(n_rows,)`` float64, in the canonical order of the pairs."""
+    if weight is None:
+        return pairs.offsets.diff().double()
+    arrays = (np.ones(pairs.n_pairs), pairs.members.numpy(), pairs.offsets.numpy())
+    return torch.from_numpy(sparse.csr_array(arrays, shape=(pairs.n_rows, pairs.n_columns)) @ weight.numpy())
+
+
+def _stacked(above: Incidence, below: Incidence) -> Incidence:
+    """The rows of one incidence, then those of another, with the same columns."""
+    rows = [above.rows().cpu().numpy(), below.rows().cpu().numpy() + above.n_rows]
+    columns = [above.members.cpu().numpy(), below.members.cpu().numpy()]
+    n_rows = above.n_rows + below.n_rows
+    return Incidence.from_pairs(np.concatenate(rows), np.concatenate(columns), n_rows, above.n_columns)
+
+
+def _unique(pairs: Incidence, rows: Ids) -> npt.NDArray[np.int64]:
+    """The columns of some rows, ascending, each once."""
+    return np.unique(pairs.members.cpu().numpy()[pairs.pairs_of(rows)[0]]).astype(np.int64)
+
+
+def _pairs_of_columns(pairs: Incidence, columns: Ids) -> npt.NDArray[np.int64]:
+    """Canonical places of the pairs of some columns, ascending."""
+    places = pairs.T.pairs_of(columns)[0]
+    return np.sort(places if pairs.back_position is None else pairs.back_position.cpu().numpy()[places])
+
+
+def _rows_at(pairs: Incidence, places: Ids) -> npt.NDArray[np.int64]:
+    """The row of each of some pairs."""
+    return np.searchsorted(pairs.offsets.cpu().numpy(), places, side="right") - 1
+
+
+def _centroids(H: TwoSided, hyperedges: Ids, new_vertex: Ids) -> Tensor | None:
+    if H.centroid is None:
         return None
-    kept = np.flatnonzero(_mask(structure.n_vertices, vertex[kept])[vertex])
-    return _Cut(kept, np.concatenate([vertex[kept], structure.centroid.cpu().numpy()[np.unique(hyperedge[kept])]]))
+    old = H.centroid.cpu().numpy()[hyperedges]
+    return torch.from_numpy(np.where(old < 0, -1, new_vertex[old]))
 
 
-def _part(structure: Graph | Hypergraph, kept: Ids, vertices: Ids, attended: bool) -> Structures:
-    """The structure on some vertices, with some of its incidences; degrees are those of the whole."""
-    vertex = structure.target if isinstance(structure, Graph) else structure.vertex
-    if vertices.size == structure.n_vertices and kept.size == vertex.shape[0]:
-        return structure
-    number = np.zeros(structure.n_vertices, np.int64)
-    number[vertices] = np.arange(vertices.size)
-    chosen, size = torch.from_numpy(vertices), vertices.size
-    places = (_index(vertices), _index(kept))
-    if isinstance(structure, Graph):
-        target, source = (number[one.cpu().numpy()[kept]] for one in (structure.target, structure.source))
-        graph = Graph(*group(target, source, size, size), structure.degree.cpu()[chosen], *places)
-        return graph.to(structure.device)
-    hyperedges, renumbered = np.unique(structure.hyperedge.cpu().numpy()[kept], return_inverse=True)
-    centroid = None
-    if attended and structure.centroid is not None:  # else nobody asks for them, and they may not be there
-        centroid = number[structure.centroid.cpu().numpy()[hyperedges]]
-    H = Hypergraph.from_incidence(
-        number[structure.vertex.cpu().numpy()[kept]],
-        renumbered,
-        n_vertices=size,
-        n_hyperedges=hyperedges.size,
-        weight=structure.weight.cpu()[torch.from_numpy(hyperedges)],
-        centroid=centroid,
-    )
-    degree = structure._vertex_degree.cpu()[chosen]
-    placed = replace(H, _vertex_degree=degree, vertex_places=places[0], incidence_places=places[1])
-    return placed.to(structure.device)
-
-
-def _index(ids: Ids, device: torch.device | None = None) -> Tensor:
-    return torch.from_numpy(ids.astype(np.int32)).to(device)
-
-
-def _mask(size: int, ids: Ids) -> npt.NDArray[np.bool_]:
-    mask = np.zeros(size, np.bool_)
-    mask[ids] = True
-    return mask
+def _renumbering(ids: Ids, size: int) -> npt.NDArray[np.int64]:
+    """The place of each of some ids, by id."""
+    numbers = np.zeros(size, np.int64)
+    numbers[ids] = np.arange(ids.size)
+    return numbers

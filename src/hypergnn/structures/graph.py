@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from hypergnn._utils.checks import as_ids, as_pairs, check_size
-from hypergnn.kernels import segment_sum
-from hypergnn.persistence.structures import StoredStructure
-from hypergnn.structures.incidence import Segments, group
+from hypergnn.structures.block import GraphBlock
+from hypergnn.structures.incidence import Incidence
+from hypergnn.structures.stored import StoredStructure, check_pairs
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -34,20 +34,12 @@ class Graph(StoredStructure):
         [2.0, 3.0, 2.0, 1.0]
     """
 
-    target: Tensor
-    """Receiving vertex of each directed link, loops included, ascending."""
-    source: Tensor
-    """Sending vertex of each directed link, loops included, ascending within a target."""
-    target_offsets: Tensor
-    source_offsets: Tensor
-    source_members: Tensor
-    source_position: Tensor
+    links: Incidence
+    """Directed links, loops included: targets × sources."""
     degree: Tensor
     """Number of neighbours of each vertex, itself included, ``(N,)``, float64."""
-    vertex_places: Tensor | None = None
-    """In a part of a graph: where each vertex stands in the whole, so that dropout is drawn as there."""
-    incidence_places: Tensor | None = None
-    """The same of each directed link."""
+
+    rows: ClassVar[None] = None  # it makes every vertex that it reads: see Block.rows
 
     @classmethod
     def from_links(cls, source: Any, target: Any, n_vertices: int) -> Graph:
@@ -74,8 +66,8 @@ class Graph(StoredStructure):
         keys = np.concatenate([target, source, loop]) * n_vertices + np.concatenate([source, target, loop])
         keys.sort()  # not numpy.unique, whose hash table takes many times as long for millions of links
         targets, sources = np.divmod(keys[np.diff(keys, prepend=-1) > 0], max(n_vertices, 1))
-        grouped = group(targets, sources, n_vertices, n_vertices)
-        return cls(*grouped, degree=grouped.row_offsets.diff().double())
+        links = Incidence.from_pairs(targets, sources, n_vertices, n_vertices)
+        return cls(links, degree=links.offsets.diff().double())
 
     @classmethod
     def from_scipy(cls, adjacency: sparse.sparray | sparse.spmatrix) -> Graph:
@@ -95,29 +87,52 @@ class Graph(StoredStructure):
     @property
     def n_vertices(self) -> int:
         """Number of vertices."""
-        return self.target_offsets.shape[0] - 1
+        return self.links.n_rows
+
+    @property
+    def n_receivers(self) -> int:
+        """Number of vertices that a layer makes: all of them."""
+        return self.links.n_rows
 
     @property
     def n_links(self) -> int:
         """Number of undirected links between different vertices."""
-        return (self.target.shape[0] - self.n_vertices) // 2
+        return (self.links.n_pairs - self.n_vertices) // 2
+
+    @property
+    def n_terms(self) -> int:
+        """Terms of each feature in a sum over neighbours: what it costs."""
+        return self.links.n_pairs
 
     @property
     def device(self) -> torch.device:
-        """Where the arrays are."""
-        return self.target.device
+        """Where the tensors are."""
+        return self.degree.device
 
     @property
-    def targets(self) -> Segments:
-        """Directed links grouped by the vertex that receives."""
-        return Segments(
-            self.target_offsets,
-            self.source,
-            None,
-            self.source_offsets,
-            self.source_members,
-            self.source_position,
-        )
+    def target(self) -> Tensor:
+        """Receiving vertex of each directed link, loops included, ascending."""
+        return self.derived("target", self.links.rows)
+
+    @property
+    def source(self) -> Tensor:
+        """Sending vertex of each directed link, loops included, ascending within a target."""
+        return self.links.members
+
+    @property
+    def target_degree(self) -> Tensor:
+        """The degree of the vertices that receive."""
+        return self.degree
+
+    @property
+    def source_degree(self) -> Tensor:
+        """The degree of the vertices that send."""
+        return self.degree
+
+    @property
+    def content(self) -> tuple[Tensor, ...]:
+        """What distinguishes it from other graphs."""
+        return self.source, self.target
 
     def neighbours(self, vertex: int) -> Tensor:
         """The vertices linked to one, itself included, in ascending order, int64.
@@ -126,53 +141,17 @@ class Graph(StoredStructure):
             >>> Graph.from_links([0, 1], [1, 2], n_vertices=3).neighbours(0).tolist()
             [0, 1]
         """
-        start, stop = self.target_offsets[vertex : vertex + 2].tolist()
+        start, stop = self.links.offsets[vertex : vertex + 2].tolist()
         return self.source[start:stop].long()
 
-    def around(self, vertices: Tensor) -> Graph:
-        """The same vertices and degrees, and of the links only those that lead to some vertices.
-
-        A convolution gives the same on those vertices, at less cost.
+    def around(self, vertices: Any) -> GraphBlock:
+        """The block of some vertices: what a layer must read to make their rows, with the degrees of the whole.
 
         Example:
-            >>> Graph.from_links([0, 1], [1, 2], n_vertices=3).around(torch.tensor([0])).source.tolist()
+            >>> Graph.from_links([0, 1], [1, 2], n_vertices=3).around([0]).read.tolist()
             [0, 1]
         """
-        kept = torch.isin(self.target, vertices)
-        pairs = (self.target[kept].cpu().numpy(), self.source[kept].cpu().numpy())
-        return Graph(*group(*pairs, self.n_vertices, self.n_vertices), degree=self.degree.cpu()).to(self.device)
-
-    @property
-    def content(self) -> tuple[Tensor, ...]:
-        """What tells it from other graphs."""
-        return self.source, self.target
-
-    @property
-    def n_terms(self) -> int:
-        """Terms of each feature in a sum over neighbours: what it costs."""
-        return self.target.shape[0]
-
-    def neighbour_sum(self, x: Tensor, values: Tensor | None = None) -> Tensor:
-        """``(A + I) X``: the sum over each vertex's neighbours and itself, ``(..., N, F)``.
-
-        Args:
-            x: ``(..., N, F)``.
-            values: What stands in ``A + I`` in place of ones, as :meth:`factors` gives it.
-        """
-        return weighted_sum(x, self.targets, values)
-
-    def factors(self, left: Tensor, right: Tensor | None = None) -> tuple[Tensor]:
-        """Factors of the vertices, ``(N,)``, that receive and that send, as :meth:`neighbour_sum` takes them.
-
-        Example:
-            >>> graph = Graph.from_links([0], [1], n_vertices=2)
-            >>> graph.neighbour_sum(torch.ones(2, 1), *graph.factors(torch.tensor([1.0, 10.0]))).tolist()
-            [[2.0], [20.0]]
-        """
-        values = left.index_select(0, self.target)
-        if right is not None:
-            values = values * right.index_select(0, self.source)
-        return (values.unsqueeze(-1),)
+        return GraphBlock.around(self, as_ids("vertices", vertices, self.n_vertices, "n_vertices"))
 
     def to_scipy(self) -> sparse.csr_array:
         """The symmetric adjacency matrix, without the loops.
@@ -188,14 +167,33 @@ class Graph(StoredStructure):
         shape = (self.n_vertices, self.n_vertices)
         return sparse.csr_array((np.ones(between.sum()), (target[between], source[between])), shape=shape)
 
-    @classmethod
-    def _derive(cls, parts: Mapping[str, Any]) -> dict[str, Any]:
+    def _to_tensors(self) -> dict[str, Tensor]:
         # Each link stands in both directions: grouped by source they look as grouped by target.
+        position = cast(Tensor, self.links.back_position)
         return {
-            "source_offsets": parts["target_offsets"],
-            "source_members": parts["source"],
-            "degree": parts["target_offsets"].diff().double(),
+            "target": self.target,
+            "source": self.source,
+            "target_offsets": self.links.offsets,
+            "source_position": position,
         }
+
+    @classmethod
+    def _from_tensors(cls, stored: Any, labels: Mapping[str, Any]) -> Graph:
+        target, source = stored.take("target"), stored.take("source")
+        offsets, position = stored.take("target_offsets"), stored.take("source_position")
+        back_offsets = stored.take("source_offsets", offsets)
+        links = Incidence(offsets, source, None, back_offsets, stored.take("source_members", source), position)
+        degree = stored.take("degree", offsets.diff().double())
+        check_pairs(links, target)
+        stored.finish()
+        graph = cls(links, degree, **labels)
+        graph.derived("target", lambda: target)  # mapped already
+        return graph
+
+    def _verify(self) -> None:
+        super()._verify()
+        if not torch.equal(self.target, self.links.rows()):
+            raise ValueError("its target does not fit its incidences.")
 
     def _rebuilt(self) -> Graph:
         return self.from_links(self.source, self.target, self.n_vertices)
@@ -203,8 +201,3 @@ class Graph(StoredStructure):
     def __repr__(self) -> str:
         """Sizes at a glance."""
         return f"Graph({self.n_vertices} vertices, {self.n_links} links)"
-
-
-def weighted_sum(x: Tensor, by: Segments, values: Tensor | None) -> Tensor:
-    """Sum rows ``(..., members, F)`` per group, each times its value, ``(n_incidences, 1)``, if there are such."""
-    return segment_sum(x, by) if values is None else segment_sum(x.unsqueeze(-2), by, values).squeeze(-2)

@@ -3,26 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from itertools import chain, pairwise
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from scipy import sparse
 from torch import Tensor
 
-from hypergnn._utils.checks import Names, as_centroids, as_members, as_names, as_pairs, as_weight, check_ids, check_size
+from hypergnn._utils.checks import (
+    Names,
+    as_centroids,
+    as_ids,
+    as_members,
+    as_names,
+    as_pairs,
+    as_weight,
+    check_ids,
+    check_size,
+)
 from hypergnn._utils.display import html_table, listed
-from hypergnn.persistence.structures import StoredStructure
-from hypergnn.structures.incidence import Segments, group
+from hypergnn.structures.base import LABEL, STATIC
+from hypergnn.structures.block import Block, Reach, weighted_degree
+from hypergnn.structures.incidence import Incidence
+from hypergnn.structures.stored import StoredStructure, check_pairs
+from hypergnn.structures.two_sided import TwoSided
 
 _SHOWN = 5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Hypergraph(StoredStructure):
+class Hypergraph(StoredStructure, TwoSided):
     """A hypergraph, checked once when it is made and never changed afterwards.
 
     Make one with :meth:`from_incidence`, :meth:`from_hyperedges` or :meth:`from_scipy`; the constructor itself takes
@@ -30,8 +42,7 @@ class Hypergraph(StoredStructure):
     and everything that has one entry per incidence follows that order.
 
     Attributes:
-        vertex: Vertex of each incidence, ``(n_incidences,)``, ascending.
-        hyperedge: Hyperedge of each incidence, ``(n_incidences,)``, ascending within a vertex.
+        incidence: The incidences, grouped by vertex and by hyperedge.
         weight: Weight of each hyperedge, ``W`` of the paper, ``(M,)``, positive, float64.
         centroid: Vertex around which each hyperedge was built, ``(M,)``, -1 where there is none; ``None`` if no
             hyperedge has one.
@@ -47,21 +58,14 @@ class Hypergraph(StoredStructure):
         ([1.0, 4.0, 4.0, 3.0, 0.0], [3.0, 3.0])
     """
 
-    vertex: Tensor
-    hyperedge: Tensor
-    vertex_offsets: Tensor
-    hyperedge_offsets: Tensor
-    hyperedge_members: Tensor  # vertices of the first hyperedge, then those of the second, …
-    hyperedge_position: Tensor  # place of each of those in the order of vertex and hyperedge
+    incidence: Incidence
     weight: Tensor
     _vertex_degree: Tensor  # D  (N,) float64
     _hyperedge_degree: Tensor  # B  (M,) float64
     centroid: Tensor | None = None
-    is_centred: bool = False
-    vertex_names: Names | None = None
-    hyperedge_names: Names | None = None
-    vertex_places: Tensor | None = None  # in a part: where each stands in the whole, so that dropout is drawn as there
-    incidence_places: Tensor | None = None
+    is_centred: bool = field(default=False, metadata=STATIC)
+    vertex_names: Names | None = field(default=None, metadata=LABEL)
+    hyperedge_names: Names | None = field(default=None, metadata=LABEL)
 
     @classmethod
     def from_incidence(
@@ -104,16 +108,33 @@ class Hypergraph(StoredStructure):
             raise ValueError(
                 f"vertex and hyperedge must have one entry per incidence each; got {vertex.size} and {hyperedge.size}."
             )
-        given: dict[str, Any] = {
-            "centroid": as_centroids(centroid, n_vertices, n_hyperedges),
-            "vertex_names": as_names("vertex_names", vertex_names, n_vertices),
-            "hyperedge_names": as_names("hyperedge_names", hyperedge_names, n_hyperedges),
-        }
-        weights = None if weight is None else as_weight(weight, n_hyperedges)
-        grouped = group(vertex, hyperedge, n_vertices, n_hyperedges)
-        parts = dict(zip(cls._names("Tensor"), grouped, strict=False)) | given
-        H = cls(**parts, **cls._derive(parts))
-        return H if weights is None else H._weighted(weights)
+        centroids = as_centroids(centroid, n_vertices, n_hyperedges)
+        names = as_names("vertex_names", vertex_names, n_vertices)
+        other_names = as_names("hyperedge_names", hyperedge_names, n_hyperedges)
+        weights = None if weight is None else torch.from_numpy(as_weight(weight, n_hyperedges))
+        incidence = Incidence.from_pairs(vertex, hyperedge, n_vertices, n_hyperedges)
+        return cls._of(incidence, weights, centroids, names, other_names)
+
+    @classmethod
+    def _of(
+        cls,
+        incidence: Incidence,
+        weight: Tensor | None,
+        centroid: Tensor | None,
+        vertex_names: Names | None = None,
+        hyperedge_names: Names | None = None,
+    ) -> Hypergraph:
+        """A hypergraph of parts that are known to be valid."""
+        return cls(
+            incidence,
+            weight=_ones(incidence.n_columns) if weight is None else weight,
+            _vertex_degree=weighted_degree(incidence, weight),
+            _hyperedge_degree=incidence.back_offsets.diff().double(),
+            centroid=centroid,
+            is_centred=centroid is not None and bool((centroid >= 0).all()),
+            vertex_names=vertex_names,
+            hyperedge_names=hyperedge_names,
+        )
 
     @classmethod
     def from_hyperedges(
@@ -173,54 +194,36 @@ class Hypergraph(StoredStructure):
         return cls.from_incidence(vertex, hyperedge, *sizes, weight, centroid, vertex_names, hyperedge_names)
 
     @property
-    def n_vertices(self) -> int:
-        """Number of vertices, isolated ones included (``N``)."""
-        return self.vertex_offsets.shape[0] - 1
+    def senders(self) -> Incidence:
+        """Every vertex sends to its hyperedges."""
+        return self.incidence
 
     @property
-    def n_hyperedges(self) -> int:
-        """Number of hyperedges, empty ones included (``M``)."""
-        return self.hyperedge_offsets.shape[0] - 1
+    def receivers(self) -> Incidence:
+        """Every vertex receives from its hyperedges."""
+        return self.incidence
 
     @property
-    def n_incidences(self) -> int:
-        """Number of (vertex, hyperedge) pairs."""
-        return self.vertex.shape[0]
+    def vertex(self) -> Tensor:
+        """Vertex of each incidence, ``(n_incidences,)``, ascending."""
+        return self.derived("vertex", self.incidence.rows)
 
     @property
-    def n_terms(self) -> int:
-        """Terms of each feature in a product with the transition, there and back: what it costs."""
-        return 2 * self.n_incidences
+    def hyperedge(self) -> Tensor:
+        """Hyperedge of each incidence, ``(n_incidences,)``, ascending within a vertex."""
+        return self.incidence.members
 
     @property
-    def device(self) -> torch.device:
-        """Where the arrays are."""
-        return self.vertex.device
+    def _sender_degree(self) -> Tensor:
+        return self._vertex_degree
 
     @property
-    def vertices(self) -> Segments:
-        """Incidences grouped by vertex: what a vertex gathers from its hyperedges."""
-        return Segments(
-            self.vertex_offsets,
-            self.hyperedge,
-            None,
-            self.hyperedge_offsets,
-            self.hyperedge_members,
-            self.hyperedge_position,
-        )
-
-    @property
-    def hyperedges(self) -> Segments:
-        """Incidences grouped by hyperedge: what a hyperedge gathers from its vertices."""
-        return self.vertices.reversed()
+    def _receiver_degree(self) -> Tensor:
+        return self._vertex_degree
 
     def vertex_degree(self) -> Tensor:
         """Sum of the weights of the hyperedges of each vertex, ``D`` of the paper, ``(N,)`` float64."""
         return self._vertex_degree.clone()
-
-    def hyperedge_degree(self) -> Tensor:
-        """Number of vertices of each hyperedge, ``B`` of the paper, ``(M,)`` float64."""
-        return self._hyperedge_degree.clone()
 
     def to_hyperedges(self) -> list[list[int]]:
         """The vertices of each hyperedge, in ascending order.
@@ -229,30 +232,52 @@ class Hypergraph(StoredStructure):
             >>> Hypergraph.from_hyperedges([[2, 0], [], [1]], n_vertices=4).to_hyperedges()
             [[0, 2], [], [1]]
         """
-        members, offsets = self.hyperedge_members.tolist(), self.hyperedge_offsets.tolist()
+        members, offsets = self.incidence.back_members.tolist(), self.incidence.back_offsets.tolist()
         return [members[start:stop] for start, stop in pairwise(offsets)]
 
-    def around(self, vertices: Tensor) -> Hypergraph:
-        """The same vertices and degrees, and of the hyperedges only those that some vertices are in.
+    def around(self, vertices: Any, *, attention: bool = False) -> Block:
+        """The block of some vertices: what a layer must read to make their rows, with the degrees of the whole.
 
-        A convolution gives the same on those vertices, at less cost.
+        Args:
+            vertices: Ids of the vertices, in the order in which the layer makes their rows.
+            attention: Whether the layer attends. Then the hyperedges of each sender compete, and all are included.
 
         Example:
             >>> H = Hypergraph.from_hyperedges([[0, 1], [1, 2], [2, 3]], n_vertices=4)
-            >>> H.around(torch.tensor([0])), H.around(torch.tensor([0])).vertex_degree().tolist()
-            (Hypergraph(4 vertices, 1 hyperedges, 2 incidences), [1.0, 2.0, 2.0, 1.0])
+            >>> block = H.around([0])
+            >>> block, block.read.tolist()
+            (Block(2 vertices read, 1 made, 1 hyperedges, 2 + 1 incidences), [0, 1])
         """
-        is_kept = torch.zeros(self.n_hyperedges, dtype=torch.bool, device=self.device)
-        is_kept[self.hyperedge[torch.isin(self.vertex, vertices)].long()] = True
-        kept = is_kept[self.hyperedge.long()]
-        smaller = Hypergraph.from_incidence(
-            self.vertex[kept],
-            (is_kept.cumsum(0) - 1)[self.hyperedge[kept].long()],
-            n_vertices=self.n_vertices,
-            n_hyperedges=int(is_kept.sum()),
-            weight=self.weight[is_kept],
-        )
-        return replace(smaller.to(self.device), _vertex_degree=self._vertex_degree)
+        made = as_ids("vertices", vertices, self.n_vertices, "n_vertices")
+        return Block.around(self, made, Reach.of(self, made, attention=attention))
+
+    def joined_by(self, memberships: sparse.sparray | sparse.spmatrix, depth: int = 1) -> list[Block]:
+        """Blocks in which new vertices receive from the hyperedges, one per layer of a network.
+
+        Hyperedges and vertices stay what they are, and no new vertex depends on another: one with the memberships of a
+        vertex receives what that vertex receives. The features are those of the vertices followed by those of the new
+        ones; the last block makes the new ones only.
+
+        Args:
+            memberships: SciPy sparse matrix of zeros and ones, one row per new vertex and one column per hyperedge.
+            depth: Number of layers.
+
+        Example:
+            >>> from scipy.sparse import csr_array
+            >>> import hypergnn as hg
+            >>> H = Hypergraph.from_hyperedges([[0, 1], [1, 2]], n_vertices=3)
+            >>> x, x_new = torch.tensor([[2.0], [4.0], [9.0]]), torch.tensor([[7.0]])
+            >>> (block,) = H.joined_by(csr_array([[1, 0]]))
+            >>> hg.functional.hypergraph_conv(torch.cat([x, x_new]), block, normalization="row")
+            tensor([[3.]])
+        """
+        row, column, shape = as_pairs("memberships", memberships, "rows, hyperedges", "")
+        if shape[1] != self.n_hyperedges:
+            raise ValueError(f"memberships must have {self.n_hyperedges} columns, one per hyperedge; got {shape[1]}.")
+        check_size("depth", depth, minimum=1)
+        new = Incidence.from_pairs(row, column, *shape)
+        last = Block.joining(self, new, makes_all=False)
+        return [*[Block.joining(self, new, makes_all=True)] * (depth - 1), last] if depth > 1 else [last]
 
     def to_scipy(self) -> sparse.csr_array:
         """The ``(N, M)`` incidence matrix of zeros and ones; the weights stay in :attr:`weight`.
@@ -261,40 +286,54 @@ class Hypergraph(StoredStructure):
             >>> Hypergraph.from_hyperedges([[0, 1], [1]], n_vertices=2).to_scipy().toarray().tolist()
             [[1.0, 0.0], [1.0, 1.0]]
         """
-        indices, offsets = self.hyperedge.cpu().numpy(), self.vertex_offsets.cpu().numpy()
+        indices, offsets = self.hyperedge.cpu().numpy(), self.incidence.offsets.cpu().numpy()
         shape = (self.n_vertices, self.n_hyperedges)
         return sparse.csr_array((np.ones(self.n_incidences), indices.copy(), offsets.copy()), shape=shape)
 
-    def _weighted(self, weight: npt.NDArray[np.float64]) -> Hypergraph:
-        # In the order of the incidences, so that the sum does not depend on the order in which they were given.
-        arrays = (np.ones(self.n_incidences), self.hyperedge.numpy(), self.vertex_offsets.numpy())
-        degree = sparse.csr_array(arrays, shape=(self.n_vertices, self.n_hyperedges)) @ weight
-        return replace(self, weight=torch.from_numpy(weight), _vertex_degree=torch.from_numpy(degree))
-
-    @classmethod
-    def _derive(cls, parts: Mapping[str, Any]) -> dict[str, Any]:
-        centroid = parts.get("centroid")
-        n_hyperedges = parts["hyperedge_offsets"].shape[0] - 1
-        return {
-            "weight": torch.ones(n_hyperedges, dtype=torch.float64),
-            "_vertex_degree": parts["vertex_offsets"].diff().double(),
-            "_hyperedge_degree": parts["hyperedge_offsets"].diff().double(),
-            "is_centred": centroid is not None and bool((centroid >= 0).all()),
+    def _to_tensors(self) -> dict[str, Tensor]:
+        pairs = self.incidence
+        tensors = {
+            "vertex": self.vertex,
+            "hyperedge": pairs.members,
+            "vertex_offsets": pairs.offsets,
+            "hyperedge_offsets": pairs.back_offsets,
+            "hyperedge_members": pairs.back_members,
+            "hyperedge_position": cast(Tensor, pairs.back_position),
         }
+        if bool((self.weight != 1).any()):
+            tensors |= {"weight": self.weight, "_vertex_degree": self._vertex_degree}
+        return tensors if self.centroid is None else tensors | {"centroid": self.centroid}
 
     @classmethod
-    def _check(cls, parts: Mapping[str, Any]) -> None:
-        super()._check(parts)
-        n_vertices, n_hyperedges = parts["vertex_offsets"].shape[0] - 1, parts["hyperedge_offsets"].shape[0] - 1
-        as_weight(parts["weight"], n_hyperedges)
-        as_centroids(parts.get("centroid"), n_vertices, n_hyperedges)
-        for name, size in {"vertex_names": n_vertices, "hyperedge_names": n_hyperedges}.items():
-            if parts.get(name) is not None and parts[name].shape != (size,):
-                raise ValueError(f"{name} must have shape ({size},), one name each; got {parts[name].shape}.")
+    def _from_tensors(cls, stored: Any, labels: Mapping[str, Any]) -> Hypergraph:
+        vertex, hyperedge = stored.take("vertex"), stored.take("hyperedge")
+        offsets, back_offsets = stored.take("vertex_offsets"), stored.take("hyperedge_offsets")
+        back = (back_offsets, stored.take("hyperedge_members"), stored.take("hyperedge_position"))
+        incidence = Incidence(offsets, hyperedge, None, *back)
+        sizes = (offsets.shape[0] - 1, back_offsets.shape[0] - 1)
+        weight = stored.take("weight", _ones(sizes[1]))
+        degree = stored.take("_vertex_degree", offsets.diff().double())
+        size = stored.take("_hyperedge_degree", back_offsets.diff().double())
+        check_pairs(incidence, vertex)
+        as_weight(weight, sizes[1])
+        centroid = as_centroids(stored.take_any("centroid"), *sizes)
+        for (name, names), n in zip(labels.items(), (sizes[name == "hyperedge_names"] for name in labels), strict=True):
+            if names.shape != (n,):
+                raise ValueError(f"{name} must have shape ({n},), one name each; got {names.shape}.")
+        stored.finish()
+        is_centred = centroid is not None and bool((centroid >= 0).all())
+        H = cls(incidence, weight, degree, size, centroid, is_centred, **labels)
+        H.derived("vertex", lambda: vertex)  # mapped already
+        return H
 
     def _rebuilt(self) -> Hypergraph:
         sizes = (self.n_vertices, self.n_hyperedges)
         return self.from_incidence(self.vertex, self.hyperedge, *sizes, self.weight, self.centroid)
+
+    def _verify(self) -> None:
+        super()._verify()
+        if not torch.equal(self.vertex, self.incidence.rows()):
+            raise ValueError("its vertex does not fit its incidences.")
 
     def __repr__(self) -> str:
         """Sizes at a glance."""
@@ -312,7 +351,7 @@ class Hypergraph(StoredStructure):
         """Sizes, and the first hyperedges with some of their vertices."""
         if self.device.type == "meta":
             return html_table(repr(self), [], [])
-        members, offsets = self.hyperedge_members, self.hyperedge_offsets[: _SHOWN + 1].tolist()
+        members, offsets = self.incidence.back_members, self.incidence.back_offsets[: _SHOWN + 1].tolist()
         rows = [
             [
                 str(_name(self.hyperedge_names, number)),
@@ -328,3 +367,7 @@ class Hypergraph(StoredStructure):
 
 def _name(names: Names | None, number: int) -> Any:
     return number if names is None else names[number]
+
+
+def _ones(size: int) -> Tensor:
+    return torch.ones(size, dtype=torch.float64)

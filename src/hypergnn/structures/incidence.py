@@ -1,14 +1,12 @@
-"""Pairs (row, column) grouped both ways: what every sparse product of the package runs over.
+"""Pairs (row, column) in both orders: what every sparse product of the package runs over.
 
-A hypergraph's incidences and a graph's links are both such pairs. They have one *canonical* order, sorted by row and
-then by column; per-incidence tensors (attention scores, for example) always follow it.
+The incidences of a hypergraph, the links of a graph and the non-zeros of sparse features are all such pairs. Their
+*canonical* order is by row, then by column; whatever has one entry per pair (attention, for example) follows it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,126 +16,105 @@ from torch import Tensor
 from torch.utils import _pytree as pytree
 
 Ids = npt.NDArray[np.integer[Any]]
-T = TypeVar("T")
 
 
-class Segments(NamedTuple):
-    """Incidences grouped by one side, with the grouping by the other side for the way back (the gradient).
+class Incidence(NamedTuple):
+    """A set of pairs, grouped by row; :attr:`T` is the same set grouped by column.
 
-    Group ``g`` holds the entries ``offsets[g]:offsets[g + 1]`` of ``members``. ``position`` says where each entry
-    stands in the canonical order; ``None`` means that the grouping is in that order already.
+    The pairs of row ``r`` are ``offsets[r]:offsets[r + 1]``, and ``members`` holds their columns. ``position`` says
+    where each of them stands in the canonical order; ``None`` means that they are in it. The fields ``back_…`` are the
+    same for the columns.
+
+    Example:
+        >>> pairs = Incidence.from_pairs(np.array([1, 0, 1]), np.array([0, 0, 2]), n_rows=2, n_columns=3)
+        >>> pairs.members.tolist(), pairs.T.members.tolist()
+        ([0, 0, 2], [0, 1, 1])
     """
 
-    offsets: Tensor  # (groups + 1,)
-    members: Tensor  # (n_incidences,) the other side of each incidence
-    position: Tensor | None  # (n_incidences,)
-    back_offsets: Tensor
-    back_members: Tensor
-    back_position: Tensor | None
+    offsets: Tensor  # (n_rows + 1,)
+    members: Tensor  # (n_pairs,)
+    position: Tensor | None  # (n_pairs,)
+    back_offsets: Tensor  # (n_columns + 1,)
+    back_members: Tensor  # (n_pairs,)
+    back_position: Tensor | None  # (n_pairs,)
 
-    def reversed(self) -> Segments:
-        """The same incidences grouped by the other side."""
-        return Segments(*self[3:], *self[:3])
+    @classmethod
+    def from_pairs(cls, rows: Ids, columns: Ids, n_rows: int, n_columns: int) -> Incidence:
+        """Sort pairs of ids into both orders, in time linear in their number.
+
+        Beside the result it needs one more array of that size: ids are narrowed here and not by the caller, so that
+        nobody holds the narrowed ones once they are sorted.
+
+        Raises:
+            ValueError: If a pair occurs twice.
+        """
+        fits = max(n_rows, n_columns, rows.size) < np.iinfo(np.int32).max
+        index = np.int32 if fits else np.int64
+        shape = (n_rows, n_columns)
+        by_row = _by_row(rows.astype(index, copy=False), columns.astype(index, copy=False), shape, np.int8)
+        if by_row.nnz < rows.size:
+            raise ValueError(_repetition(rows, columns, shape))
+        by_row.data = np.arange(rows.size, dtype=index)
+        by_column = by_row.tocsc()
+        return cls(
+            offsets=torch.from_numpy(by_row.indptr.astype(index, copy=False)),
+            members=torch.from_numpy(by_row.indices.astype(index, copy=False)),
+            position=None,
+            back_offsets=torch.from_numpy(by_column.indptr.astype(index, copy=False)),
+            back_members=torch.from_numpy(by_column.indices.astype(index, copy=False)),
+            back_position=torch.from_numpy(by_column.data),
+        )
 
     @property
-    def n_groups(self) -> int:
-        """Number of groups, empty ones included."""
+    def T(self) -> Incidence:
+        """The same pairs grouped by column."""
+        return Incidence(*self[3:], *self[:3])
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, empty ones included."""
         return self.offsets.shape[0] - 1
 
+    @property
+    def n_columns(self) -> int:
+        """Number of columns, empty ones included."""
+        return self.back_offsets.shape[0] - 1
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Structure:
-    """A frozen set of tensors that move together and that ``torch.export`` can see into."""
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs."""
+        return self.members.shape[0]
 
-    def __init_subclass__(cls) -> None:
-        """Make each kind of structure known to torch's pytrees: tensors are leaves, flags context, names left out."""
-        pytree.register_pytree_node(
-            cls,
-            cls._flatten,
-            cls._unflatten,
-            serialized_type_name=f"hypergnn.{cls.__name__}",
-            to_dumpable_context=list,
-            from_dumpable_context=tuple,
-            flatten_with_keys_fn=cls._flatten_with_keys,
-        )
-        torch.serialization.add_safe_globals(
-            [cls]
-        )  # it holds tensors only: torch.load and torch.export.load may make it
+    def rows(self) -> Tensor:
+        """The row of each pair, ``(n_pairs,)``, in the order of :attr:`members`."""
+        return torch.repeat_interleave(self.offsets.diff(), output_size=self.n_pairs)
 
-    def to(self, device: torch.device | str) -> Self:
-        """The same structure with its tensors on ``device``."""
-        device = torch.device(device)
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        moved = {name: value.to(device) for name, value in values.items() if isinstance(value, Tensor)}
-        return type(self)(**{**values, **moved})
+    def to(self, device: torch.device | str) -> Incidence:
+        """The same pairs on ``device``."""
+        moved: list[Any] = [None if one is None else one.to(device) for one in self]
+        return Incidence(*moved)
 
-    @classmethod
-    def _names(cls, kind: str) -> list[str]:
-        return [field.name for field in fields(cls) if str(field.type).startswith(kind)]
+    def select_rows(self, rows: Ids) -> Incidence:
+        """The pairs of some rows, numbered from 0 in the order given; the columns stay what they are.
 
-    def _flatten(self) -> tuple[list[Any], tuple[bool, ...]]:
-        leaves = [getattr(self, name) for name in self._names("Tensor")]
-        return leaves, tuple(getattr(self, name) for name in self._names("bool") + self._names("float"))
+        Example:
+            >>> pairs = Incidence.from_pairs(np.array([0, 1, 1]), np.array([0, 0, 2]), n_rows=2, n_columns=3)
+            >>> pairs.select_rows(np.array([1])).members.tolist()
+            [0, 2]
+        """
+        places, sizes = self.pairs_of(rows)
+        columns = self.members.cpu().numpy()[places]
+        return Incidence.from_pairs(np.repeat(np.arange(rows.size), sizes), columns, rows.size, self.n_columns)
 
-    def _flatten_with_keys(self) -> tuple[list[tuple[pytree.KeyEntry, Any]], tuple[bool, ...]]:
-        leaves, context = self._flatten()
-        # Numbered, because torch.export takes the name of one field for the beginning of another's.
-        return list(zip(map(pytree.SequenceKey, range(len(leaves))), leaves, strict=True)), context
-
-    @classmethod
-    def _unflatten(cls, leaves: Iterable[Any], context: tuple[bool, ...]) -> Self:
-        tensors = dict(zip(cls._names("Tensor"), leaves, strict=True))
-        return cls(**tensors, **dict(zip(cls._names("bool") + cls._names("float"), context, strict=True)))
-
-    def derived(self, key: Any, make: Callable[[], T]) -> T:
-        """What ``make`` makes of this structure, kept for the next time unless a program is being traced."""
-        if torch.compiler.is_compiling():
-            return make()
-        kept: dict[Any, Any] = self.__dict__.setdefault("_derived", {})
-        if key not in kept:
-            with torch.inference_mode(False), torch.no_grad():  # whoever comes next may want a gradient
-                kept[key] = make()
-        made: T = kept[key]
-        return made
+    def pairs_of(self, rows: Ids) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Places of the pairs of some rows, one row after the other, and the number of pairs of each row."""
+        ends = self.offsets.cpu().numpy().astype(np.int64)
+        starts, sizes = ends[rows], ends[rows + 1] - ends[rows]
+        before = np.cumsum(sizes) - sizes
+        return np.repeat(starts - before, sizes) + np.arange(int(sizes.sum())), sizes
 
 
-class Grouped(NamedTuple):
-    """What :func:`group` returns: the pairs in canonical order and both groupings of them."""
-
-    rows: Tensor  # (n_incidences,) in canonical order
-    columns: Tensor  # (n_incidences,) in canonical order
-    row_offsets: Tensor  # (n_rows + 1,)
-    column_offsets: Tensor  # (n_columns + 1,)
-    column_members: Tensor  # (n_incidences,) rows, grouped by column
-    column_position: Tensor  # (n_incidences,) canonical position of each of those
-
-
-def group(rows: Ids, columns: Ids, n_rows: int, n_columns: int) -> Grouped:
-    """Sort pairs of ids into both orders, in time linear in their number.
-
-    Beside what it returns it holds at most one more array of that size: ids are narrowed here and not by the caller, so
-    that nobody keeps the narrowed ones once they are sorted.
-
-    Raises:
-        ValueError: If a pair occurs twice.
-    """
-    fits = max(n_rows, n_columns, rows.size) < np.iinfo(np.int32).max
-    index = np.int32 if fits else np.int64
-    shape = (n_rows, n_columns)
-    by_row = _by_row(rows.astype(index, copy=False), columns.astype(index, copy=False), shape, np.int8)
-    if by_row.nnz < rows.size:
-        raise ValueError(_repetition(rows, columns, shape))
-    by_row.data = np.arange(rows.size, dtype=index)
-    by_column = by_row.tocsc()
-    row_of = np.repeat(np.arange(n_rows, dtype=index), np.diff(by_row.indptr))
-    return Grouped(
-        rows=torch.from_numpy(row_of),
-        columns=torch.from_numpy(by_row.indices.astype(index, copy=False)),
-        row_offsets=torch.from_numpy(by_row.indptr.astype(index, copy=False)),
-        column_offsets=torch.from_numpy(by_column.indptr.astype(index, copy=False)),
-        column_members=torch.from_numpy(by_column.indices.astype(index, copy=False)),
-        column_position=torch.from_numpy(by_column.data),
-    )
+pytree._register_namedtuple(Incidence, serialized_type_name="hypergnn.Incidence")  # so that exported programs load
 
 
 def _by_row(rows: Ids, columns: Ids, shape: tuple[int, int], count: type[np.integer[Any]]) -> sparse.csr_array:

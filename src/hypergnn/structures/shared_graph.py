@@ -15,17 +15,18 @@ counts once. For 20-newsgroup, 53 million directed links become sums over 65 451
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from scipy import sparse
 from torch import Tensor
 
-from hypergnn._utils.checks import check_structure
-from hypergnn.kernels import segment_sum
-from hypergnn.structures.graph import weighted_sum
+from hypergnn._utils.checks import as_ids, check_structure
+from hypergnn.structures.base import Structure
 from hypergnn.structures.hypergraph import Hypergraph
-from hypergnn.structures.incidence import Ids, Segments, Structure, group
+from hypergnn.structures.incidence import Ids, Incidence
 
 LARGEST = 1 << 29
 """Pairs of beginnings that are still compared: 2 GB if all are disjoint."""
@@ -46,21 +47,16 @@ class SharedGraph(Structure):
         [3.0, 4.0, 4.0, 3.0, 1.0]
     """
 
-    vertex: Tensor
-    """Vertex of each incidence of ``G``, ascending."""
-    beginning: Tensor
-    """Beginning of each incidence of ``G``, ascending within a vertex."""
-    vertex_offsets: Tensor
-    beginning_offsets: Tensor
-    beginning_members: Tensor
-    beginning_position: Tensor
-    row_offsets: Tensor
-    row_members: Tensor
-    """Disjoint beginnings, the entries of ``C``, grouped by its rows."""
-    column_offsets: Tensor
-    column_members: Tensor
+    senders: Incidence
+    """``G``: vertices × beginnings."""
+    receivers: Incidence
+    """The same of the vertices that a layer makes: all of them, but in a graph made by :meth:`around`."""
+    meetings: Incidence
+    """``C``: beginnings × disjoint beginnings."""
     degree: Tensor
     """Number of neighbours of each vertex, itself included, ``(N,)``, float64."""
+    rows: Tensor | None = None
+    """Which vertices a layer makes; ``None`` for all of them."""
 
     @classmethod
     def from_hypergraph(cls, H: Hypergraph) -> SharedGraph:
@@ -70,23 +66,28 @@ class SharedGraph(Structure):
             ValueError: If too many beginnings would have to be compared, as where many vertices have many hyperedges.
 
         Example:
-            >>> H = Hypergraph.from_hyperedges([[0, 1]], n_vertices=2)
-            >>> SharedGraph.from_hypergraph(H).neighbour_sum(torch.tensor([[1.0], [2.0]])).tolist()
-            [[3.0], [3.0]]
+            >>> H = Hypergraph.from_hyperedges([[0, 1]], n_vertices=3)
+            >>> SharedGraph.from_hypergraph(H).degree.tolist()
+            [2.0, 2.0, 1.0]
         """
         check_structure("H", H, Hypergraph, "from_hyperedges(hyperedges, n_vertices)")
         vertex, beginning, beginnings = _file(H)
         members = _disjoint(_checked(beginnings), H.n_hyperedges)  # of each row of C
         offsets = torch.tensor([0, *map(len, members)], dtype=torch.int32).cumsum(0, dtype=torch.int32)
-        rows = (offsets, torch.from_numpy(np.concatenate([np.empty(0, dtype=np.int32), *members])))
-        grouped = group(vertex, beginning, H.n_vertices, len(members))
-        found = cls(*grouped, *rows, *rows, degree=torch.ones(H.n_vertices, dtype=torch.float64)).to(H.device)
-        return replace(found, degree=found.neighbour_sum(found.degree.unsqueeze(-1)).squeeze(-1))
+        rows = (offsets, torch.from_numpy(np.concatenate([np.empty(0, dtype=np.int32), *members])), None)
+        G = Incidence.from_pairs(vertex, beginning, H.n_vertices, len(members))
+        meetings = Incidence(*rows, *rows)  # C is symmetric
+        return cls(G, G, meetings, degree=_row_sums(G, meetings)).to(H.device)
 
     @property
     def n_vertices(self) -> int:
         """Number of vertices."""
-        return self.vertex_offsets.shape[0] - 1
+        return self.senders.n_rows
+
+    @property
+    def n_receivers(self) -> int:
+        """Number of vertices that a layer makes."""
+        return self.receivers.n_rows
 
     @property
     def n_links(self) -> int:
@@ -94,45 +95,34 @@ class SharedGraph(Structure):
         return (int(self.degree.sum()) - self.n_vertices) // 2
 
     @property
+    def n_terms(self) -> int:
+        """Terms of each feature in a sum over neighbours: what it costs."""
+        return self.senders.n_pairs + self.receivers.n_pairs + self.meetings.n_pairs
+
+    @property
     def device(self) -> torch.device:
-        """Where the arrays are."""
-        return self.vertex.device
+        """Where the tensors are."""
+        return self.degree.device
+
+    @property
+    def source_degree(self) -> Tensor:
+        """The degree of the vertices that send."""
+        return self.degree
+
+    @property
+    def target_degree(self) -> Tensor:
+        """The degree of the vertices that receive."""
+        return self.degree if self.rows is None else self.degree[self.rows]
 
     @property
     def content(self) -> tuple[Tensor, ...]:
-        """What tells it from other graphs."""
-        return self.vertex, self.beginning, self.row_offsets, self.row_members
+        """What distinguishes it from other graphs."""
+        return self.senders.rows(), self.senders.members, self.meetings.offsets, self.meetings.members
 
-    @property
-    def n_terms(self) -> int:
-        """Terms of each feature in a sum over neighbours: what it costs."""
-        return 2 * self.vertex.shape[0] + self.row_members.shape[0]
-
-    def neighbour_sum(self, x: Tensor, left: Tensor | None = None, right: Tensor | None = None) -> Tensor:
-        """``(A + I) X``: the sum over each vertex's neighbours and itself, ``(..., N, F)``.
-
-        Args:
-            x: ``(..., N, F)``.
-            left: What stands in ``G`` in place of ones, as :meth:`factors` gives it.
-            right: The same in ``Gᵀ``.
-        """
-        own = (self.vertex_offsets, self.beginning, None)
-        by_vertex = Segments(*own, self.beginning_offsets, self.beginning_members, self.beginning_position)
-        by_row = Segments(self.row_offsets, self.row_members, None, self.column_offsets, self.column_members, None)
-        of_beginnings = weighted_sum(x, by_vertex.reversed(), right)  # Gᵀ X  (..., beginnings, F)
-        met = segment_sum(of_beginnings, by_row)  # C Gᵀ X
-        return weighted_sum(met, by_vertex, left)  # G C Gᵀ X
-
-    def factors(self, left: Tensor, right: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
-        """Factors of the vertices, ``(N,)``, that receive and that send, as :meth:`neighbour_sum` takes them.
-
-        Example:
-            >>> graph = SharedGraph.from_hypergraph(Hypergraph.from_hyperedges([[0, 1]], n_vertices=2))
-            >>> graph.neighbour_sum(torch.ones(2, 1), *graph.factors(torch.tensor([1.0, 10.0]))).tolist()
-            [[2.0], [20.0]]
-        """
-        values = left.index_select(0, self.vertex).unsqueeze(-1)
-        return values, None if right is None else right.index_select(0, self.vertex).unsqueeze(-1)
+    def to(self, device: torch.device | str) -> SharedGraph:
+        """The same graph with its tensors on ``device``."""
+        moved = super().to(device)
+        return replace(moved, receivers=moved.senders) if self.receivers is self.senders else moved
 
     def neighbours(self, vertex: int) -> Tensor:
         """The vertices linked to one, itself included, in ascending order, int64.
@@ -142,37 +132,46 @@ class SharedGraph(Structure):
             >>> SharedGraph.from_hypergraph(H).neighbours(1).tolist()
             [0, 1]
         """
-        alone = self.degree.new_zeros(self.n_vertices, 1)
-        alone[vertex] = 1
-        return self.neighbour_sum(alone).flatten().nonzero().flatten()  # A is symmetric: a column is a row
+        own = _members_of_rows(self.senders, np.array([vertex]))
+        meeting = _members_of_rows(self.meetings, own)
+        return torch.from_numpy(np.unique(_members_of_rows(self.senders.T, meeting))).long().to(self.device)
 
-    def around(self, vertices: Tensor) -> SharedGraph:
-        """The same vertices and degrees, and of ``C`` only the rows that some vertices need.
-
-        A convolution gives the same on those vertices, at less cost.
+    def around(self, vertices: Any) -> SharedGraph:
+        """The same graph for a layer that makes some vertices only; it reads them all, as links are not listed.
 
         Example:
             >>> graph = SharedGraph.from_hypergraph(Hypergraph.from_hyperedges([[0, 1], [2, 3]], n_vertices=4))
-            >>> graph.around(torch.tensor([0])).neighbour_sum(torch.ones(4, 1)).flatten().tolist()
-            [2.0, 2.0, 0.0, 0.0]
+            >>> around = graph.around([0])
+            >>> around.n_receivers, around.target_degree.tolist()
+            (1, [2.0])
         """
-        sizes = self.row_offsets.diff()
-        is_needed = torch.zeros_like(sizes, dtype=torch.bool)
-        is_needed[self.beginning[torch.isin(self.vertex, vertices)].long()] = True
-        rows = is_needed.nonzero().repeat_interleave(sizes[is_needed])
-        columns = self.row_members[is_needed.repeat_interleave(sizes)]
-        kept = group(rows.cpu().numpy(), columns.cpu().numpy(), sizes.shape[0], sizes.shape[0])
-        return replace(
-            self,
-            row_offsets=kept.row_offsets.to(self.device),
-            row_members=kept.columns.to(self.device),
-            column_offsets=kept.column_offsets.to(self.device),
-            column_members=kept.column_members.to(self.device),
-        )
+        made = as_ids("vertices", vertices, self.n_vertices, "n_vertices")
+        receivers = self.senders.select_rows(made)
+        needed = np.unique(receivers.members.numpy()).astype(np.int64)
+        places, sizes = self.meetings.pairs_of(needed)
+        n_beginnings = self.meetings.n_rows
+        met = self.meetings.members.cpu().numpy()[places]
+        meetings = Incidence.from_pairs(np.repeat(needed, sizes), met, n_beginnings, n_beginnings)
+        parts = (receivers.to(self.device), meetings.to(self.device), torch.from_numpy(made).to(self.device))
+        return replace(self, receivers=parts[0], meetings=parts[1], rows=parts[2])
 
     def __repr__(self) -> str:
         """Sizes at a glance."""
         return f"SharedGraph({self.n_vertices} vertices, {self.n_links} links)"
+
+
+def _row_sums(G: Incidence, C: Incidence) -> Tensor:
+    """``G C Gᵀ 1``: the number of neighbours of each vertex, itself included."""
+    sums = np.bincount(G.members.numpy(), minlength=G.n_columns).astype(np.float64)  # Gᵀ 1
+    for pairs in (C, G):
+        arrays = (np.ones(pairs.n_pairs), pairs.members.numpy(), pairs.offsets.numpy())
+        sums = sparse.csr_array(arrays, shape=(pairs.n_rows, pairs.n_columns)) @ sums
+    return torch.from_numpy(sums)
+
+
+def _members_of_rows(pairs: Incidence, rows: Ids) -> Ids:
+    members: Ids = pairs.members.cpu().numpy()[pairs.pairs_of(rows)[0]]
+    return members
 
 
 def _file(H: Hypergraph) -> tuple[Ids, Ids, list[list[tuple[int, ...]]]]:

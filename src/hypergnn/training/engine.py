@@ -10,94 +10,20 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn import Parameter
 
-from hypergnn.datasets import Dataset
-from hypergnn.functional.projection import Features
 from hypergnn.kernels import cross_entropy
+from hypergnn.kernels.cpu.buffers import reused_buffers
 from hypergnn.kernels.dropout import seeded
-from hypergnn.models import KINDS, Config, Network
-from hypergnn.structures.block import Field, Structures, fields_of
+from hypergnn.models import Config, Network
 from hypergnn.structures.sparse_features import SparseFeatures
 from hypergnn.training.adam import Adam
-from hypergnn.training.allocator import kept_memory
+from hypergnn.training.plan import Part, Plan, Task
 
 Parameters = dict[str, Parameter]
-
-
-@dataclass(frozen=True)
-class Task:
-    """What is learned: a dataset as tensors on one device.
-
-    Without vertices to validate on, a trial takes all its epochs and is judged by the parameters of the last.
-    """
-
-    x: Features
-    structures: dict[str, Structures]
-    y: Tensor  # (N,)
-    train: Tensor
-    val: Tensor
-    test: Tensor
-    n_features: int
-    n_classes: int
-
-    @classmethod
-    def of(cls, data: Dataset, config: Config, device: str | torch.device = "cpu") -> Task:
-        """Prepare a dataset as the configuration wants it."""
-        features = data.scaled(config.feature_scaling)
-        x = torch.from_numpy(features) if not hasattr(features, "indptr") else SparseFeatures.from_scipy(features)
-        structures = {"graph": data.graph, "hypergraph": data.hypergraph}
-        return cls(
-            x=x.to(device),
-            structures={name: one.to(device) for name, one in structures.items() if one is not None},
-            y=torch.from_numpy(data.y).to(device),
-            train=torch.from_numpy(data.train).to(device),
-            val=torch.from_numpy(data.val).to(device),
-            test=torch.from_numpy(data.test).to(device),
-            n_features=data.n_features,
-            n_classes=data.n_classes,
-        )
-
-    def part(self, vertices: Tensor, config: Config, propagated: Tensor | None = None) -> _Part:
-        """As much as the scores of some vertices depend on, where that can be told; else all there is.
-
-        Args:
-            vertices: The vertices.
-            config: The settings.
-            propagated: What the first layer propagates, if that is known and of use.
-        """
-        kind, n_vertices = KINDS[config.model], self.y.shape[0]
-        structures: dict[str, Structures] = {name: self.structures[name] for name in kind.structures}
-        known = propagated is not None
-        fields = fields_of(
-            structures, vertices, n_vertices, depth=config.depth, attended=kind.has_attention, known=known
-        )
-        if fields is None:
-            last = structures
-            if not kind.has_attention:
-                last = {name: one.around(vertices) for name, one in structures.items()}
-            fields = [Field(one, None, None) for one in [*[structures] * (config.depth - 1), last]]
-            return _Part(self.x, propagated, fields, self.y, vertices)
-        made, rows = vertices.unique(return_inverse=True)
-        x, read = self.x, fields[0].read
-        if read is not None:
-            x = x.rows(read.long()) if isinstance(x, SparseFeatures) else x[read]
-            propagated = None if propagated is None else propagated[read]
-        return _Part(x, propagated, fields, self.y[made], rows)
-
-
-class _Part(NamedTuple):
-    """What the scores of some vertices depend on, and which of the scores are theirs."""
-
-    x: Features
-    propagated: Tensor | None
-    fields: list[Field]
-    y: Tensor  # of all scores
-    rows: Tensor
 
 
 @dataclass(frozen=True)
@@ -133,37 +59,37 @@ class _State:
 
 
 def train(
-    task: Task, config: Config, seeds: Sequence[int], *, on_epoch: Callable[[int, int], None] | None = None
+    plan: Plan, config: Config, seeds: Sequence[int], *, on_epoch: Callable[[int, int], None] | None = None
 ) -> Iterator[Trial]:
     """Train one trial per seed together, and yield each as soon as it has ended.
 
     Args:
-        task: The data.
+        plan: The data, with what is known of them before training.
         config: The settings.
         seeds: One per trial, no two alike.
         on_epoch: Called after each epoch with its number and the number of trials still in training.
     """
-    with kept_memory():
-        yield from _train(task, config, seeds, on_epoch)
+    with reused_buffers():
+        yield from _train(plan, config, seeds, on_epoch)
 
 
 def _train(
-    task: Task, config: Config, seeds: Sequence[int], on_epoch: Callable[[int, int], None] | None
+    plan: Plan, config: Config, seeds: Sequence[int], on_epoch: Callable[[int, int], None] | None
 ) -> Iterator[Trial]:
-    network, judge = (Network(config, task.n_features, task.n_classes).to(task.y.device) for _ in range(2))
-    judge.eval()  # one network for each mode: to change the mode of one takes longer than some layers
-    propagated = network.propagate(task.x, **task.structures)
-    learned = task.part(task.train, config, propagated if config.dropout == 0 else None)
-    judged = task.part(task.val, config, propagated) if task.val.numel() else None
-    state = _start(network, config, seeds)
-    _use(judge, state.parameters)
+    task = plan.task
+    # One network for each mode: changing the mode of one takes longer than some layers.
+    network, judge = (Network.empty(config, task.n_features, task.n_classes) for _ in range(2))
+    judge.eval()
+    state = _start(network, config, seeds, task.y.device)
+    for one in (network, judge):
+        _use(one, state.parameters)
     for epoch in range(config.max_epochs):
         start = time.perf_counter()
-        train_loss = _step(network, task, learned, state, epoch)
+        train_loss = _step(network, plan.learned, state, epoch)
         for curve, loss in zip(state.curves, train_loss.tolist(), strict=True):
             curve["train_loss"].append(loss)
-        if judged is not None:
-            val_loss = cross_entropy(_scores(judge, task, judged), judged.y, judged.rows).tolist()
+        if plan.judged is not None:
+            val_loss = cross_entropy(_scores(judge, plan.judged), plan.judged.y, plan.judged.rows).tolist()
             _keep_best(state, val_loss, epoch)
             for curve, loss in zip(state.curves, val_loss, strict=True):
                 curve["val_loss"].append(loss)
@@ -184,13 +110,13 @@ def _train(
             return
 
 
-def _start(network: Network, config: Config, seeds: Sequence[int]) -> _State:
+def _start(network: Network, config: Config, seeds: Sequence[int], device: torch.device) -> _State:
     drawn = []
+    network.to_empty(device="cpu")
     for seed in seeds:
         network.reset_parameters(torch.Generator().manual_seed(seed))
         drawn.append({name: parameter.detach().clone() for name, parameter in network.named_parameters()})
-    parameters = {name: Parameter(torch.stack([one[name] for one in drawn])) for name in drawn[0]}
-    _use(network, parameters)
+    parameters = {name: Parameter(torch.stack([one[name] for one in drawn]).to(device)) for name in drawn[0]}
     return _State(
         seeds=list(seeds),
         parameters=parameters,
@@ -203,11 +129,11 @@ def _start(network: Network, config: Config, seeds: Sequence[int]) -> _State:
     )
 
 
-def _step(network: Network, task: Task, part: _Part, state: _State, epoch: int) -> Tensor:
+def _step(network: Network, part: Part, state: _State, epoch: int) -> Tensor:
     """One epoch of training; the loss of each trial, ``(trials,)``."""
     x = part.x if isinstance(part.x, SparseFeatures) else part.x.expand(len(state.seeds), *part.x.shape)
-    with seeded(state.seeds, epoch):
-        scores = network(x, **task.structures, propagated=part.propagated, fields=part.fields)
+    with seeded(state.seeds, epoch, part.places):
+        scores = network._scores(x, part.steps, part.known)
     losses = cross_entropy(scores, part.y, part.rows)
     losses.sum().backward()
     state.optimizer.step()
@@ -221,14 +147,10 @@ def _use(network: Network, parameters: Parameters) -> None:
         setattr(network.get_submodule(layer), own, parameter)
 
 
-def _scores(network: Network, task: Task, part: _Part | None = None) -> Tensor:
-    """Scores without dropout, ``(trials, N, n_classes)``, or those of a part."""
+def _scores(network: Network, part: Part) -> Tensor:
+    """Scores of a part without dropout, ``(trials, rows, n_classes)``."""
     with torch.no_grad():
-        if part is None:
-            scores: Tensor = network(task.x, **task.structures)
-        else:
-            scores = network(part.x, **task.structures, propagated=part.propagated, fields=part.fields)
-    return scores
+        return network._scores(part.x, part.steps, part.known)
 
 
 def _keep_best(state: _State, val_loss: Sequence[float], epoch: int) -> None:
@@ -252,7 +174,8 @@ def _finish(network: Network, task: Task, state: _State, places: Sequence[int], 
             name: Parameter(best.detach()[place : place + 1]) for name, best in state.best.items()
         }
         _use(network, parameters)
-        scores = _scores(network, task)
+        with torch.no_grad():
+            scores = network(task.x, **task.structures)  # (1, N, n_classes)
         rows = {"train": task.train, "val": task.val, "test": task.test}
         right = scores[0].argmax(-1) == task.y
         yield Trial(

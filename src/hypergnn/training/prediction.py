@@ -11,9 +11,9 @@ import torch
 
 from hypergnn.datasets import Dataset
 from hypergnn.datasets.columns import listed
-from hypergnn.models import KINDS
+from hypergnn.models import check_structures
 from hypergnn.persistence.models import SavedModel
-from hypergnn.training.engine import Task
+from hypergnn.training.plan import Task
 
 
 def predict(model: SavedModel, data: Dataset, *, device: str | torch.device = "cpu") -> npt.NDArray[np.float32]:
@@ -41,9 +41,7 @@ def predict(model: SavedModel, data: Dataset, *, device: str | torch.device = "c
             f"data must be a Dataset; got {type(data).__name__}. Of a hypergraph, call model.network(x, ...)."
         )
     config = model.network.config
-    for name in KINDS[config.model].structures:
-        if getattr(data, name) is None:
-            raise ValueError(f"the model {config.model!r} needs a {name}, and {data.name} has none.")
+    check_structures(config.model, {"graph": data.graph, "hypergraph": data.hypergraph}, data.name)
     task = Task.of(in_order(data, model), config, device)
     with torch.no_grad():
         scores = model.network.to(device).eval()(task.x, **task.structures)  # (N, n_classes)

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 
+import psutil
 import torch
 
 from hypergnn._utils.checks import check_size
@@ -13,11 +14,12 @@ from hypergnn._utils.progress import shown
 from hypergnn.datasets import Dataset
 from hypergnn.functional.projection import n_entries
 from hypergnn.kernels.cpu import buffers
-from hypergnn.models import KINDS, Config, paper_config
+from hypergnn.models import KINDS, Config, check_structures, paper_config
 from hypergnn.training.description import describe
-from hypergnn.training.engine import Task, Trial
+from hypergnn.training.engine import Trial
 from hypergnn.training.ledger import Ledger
 from hypergnn.training.order import near_together
+from hypergnn.training.plan import Plan, Task
 from hypergnn.training.session import Outcome, Progress, Session
 from hypergnn.training.workers import train_all
 
@@ -71,9 +73,8 @@ def fit(
     jobs = check_size("jobs", torch.get_num_threads() if jobs is None else jobs, minimum=1)
     if curves and out is None:
         raise ValueError("out must be given with curves: they are kept in the run folder.")
-    _check_structures(data, config)
+    check_structures(config.model, {"graph": data.graph, "hypergraph": data.hypergraph}, data.name)
     _check_split(data)
-    task = Task.of(near_together(data), config, device)
     with ExitStack() as stack:
         ledger = None
         if out is not None:
@@ -83,19 +84,20 @@ def fit(
             listeners.append(shows)
         session = Session(data, config, ledger, trials, curves, listeners)
         missing = [seed for seed in range(trials) if seed not in session.records]
-        chosen = _even_batch(len(missing), _fitting_batch(task, config, jobs), jobs)
+        plan = Plan.of(Task.of(near_together(data), config, device), config)
+        chosen = _even_batch(len(missing), _fitting_batch(plan.task, config, jobs), jobs)
         size = check_size("batch", chosen if batch is None else batch, minimum=1)
         interrupted = _train_all(
-            task, config, [missing[i : i + size] for i in range(0, len(missing), size)], jobs, session
+            plan, config, [missing[i : i + size] for i in range(0, len(missing), size)], jobs, session
         )
     records = [session.records[seed] for seed in sorted(session.records) if seed < trials]
     return Outcome(records, interrupted)
 
 
-def _train_all(task: Task, config: Config, batches: Sequence[Sequence[int]], jobs: int, session: Session) -> bool:
+def _train_all(plan: Plan, config: Config, batches: Sequence[Sequence[int]], jobs: int, session: Session) -> bool:
     """Train all batches; whether an interrupt from the keyboard ended that early."""
     try:
-        with closing(train_all(task, config, batches, jobs)) as messages:
+        with closing(train_all(plan, config, batches, jobs)) as messages:
             for message in messages:
                 if isinstance(message, Trial):
                     session.finish(message)
@@ -125,23 +127,10 @@ def _fitting_batch(task: Task, config: Config, jobs: int) -> int:
     worth = min(max(SMALLEST_BATCH, WORTH_SHARING // (rows * width)), LARGEST_BATCH)
     floats = 16 * rows * width * config.depth + 8 * n_entries(task.x) + 6 * task.n_features * width
     if KINDS[config.model].has_attention:
-        n_incidences = sum(
-            getattr(one, "n_incidences", 0) + getattr(one, "n_links", 0) * 2 for one in task.structures.values()
-        )
-        floats += 24 * n_incidences * config.heads * config.depth
-    try:
-        free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        free = 4 << 30
+        n_pairs = sum(one.n_terms for one in task.structures.values())
+        floats += 24 * n_pairs * config.heads * config.depth
+    free = psutil.virtual_memory().available
     return max(1, min(worth, int(free / 2 / buffers.ROOM) // (4 * floats) // jobs))
-
-
-def _check_structures(data: Dataset, config: Config) -> None:
-    for name in KINDS[config.model].structures:
-        if getattr(data, name) is None:
-            raise ValueError(
-                f"the model {config.model!r} needs a {name}, and {data.name} has none: choose another model."
-            )
 
 
 def _check_split(data: Dataset) -> None:

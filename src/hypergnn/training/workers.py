@@ -20,14 +20,16 @@ from typing import Any, cast
 import torch
 
 from hypergnn.models import Config
-from hypergnn.training.engine import Task, Trial, train
+from hypergnn.training.allocator import keep_freed_memory
+from hypergnn.training.engine import Trial, train
+from hypergnn.training.plan import Plan
 
 SILENCE = 0.2
 """Seconds between two messages of a worker at least, but for those of finished trials."""
 
 
 def train_all(
-    task: Task, config: Config, batches: Sequence[Sequence[int]], jobs: int
+    plan: Plan, config: Config, batches: Sequence[Sequence[int]], jobs: int
 ) -> Generator[Trial | tuple[int, int], None, None]:
     """Train all batches, and yield each trial as it ends.
 
@@ -36,13 +38,13 @@ def train_all(
     workers: processes at once, threads as soon as they look up.
 
     Args:
-        task: The data.
+        plan: The data, with what is known of them before training.
         config: The settings.
         batches: Seeds of the trials that are trained together.
         jobs: Number of workers at most.
     """
     waiting = iter(batches)
-    with _team(task, config, min(jobs, len(batches))) as connections:
+    with _team(plan, config, min(jobs, len(batches))) as connections:
         running = dict.fromkeys(connections, 0)
         while running:
             for connection in cast(list[Connection], wait(list(running))):
@@ -78,22 +80,22 @@ def _send(connection: Connection, batch: Sequence[int]) -> None:
 
 
 @contextmanager
-def _team(task: Task, config: Config, size: int) -> Iterator[list[Connection]]:
+def _team(plan: Plan, config: Config, size: int) -> Iterator[list[Connection]]:
     """Workers, each at the other end of a connection; they stop when it is closed."""
-    forks = size > 1 and _can_fork(task)
+    forks = size > 1 and _can_fork(plan)
     ours: list[Connection] = []
     workers: list[threading.Thread | BaseProcess] = []
     before = torch.get_num_threads()
     try:
         if forks:
-            _warm_up(task, config)
+            _warm_up(plan, config)
         for _ in range(size):
             near, far = multiprocessing.Pipe()
             if forks:
-                arguments: Any = (far, task, config, [*ours, near])
+                arguments: Any = (far, plan, config, [*ours, near])
                 make: Any = multiprocessing.get_context("fork").Process
             else:
-                make, arguments = threading.Thread, (far, task, config, None)
+                make, arguments = threading.Thread, (far, plan, config, None)
             worker = make(target=_work, args=arguments, daemon=True)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DeprecationWarning)  # of other threads, which a child knows nothing of
@@ -113,25 +115,28 @@ def _team(task: Task, config: Config, size: int) -> Iterator[list[Connection]]:
         torch.set_num_threads(before)
 
 
-def _warm_up(task: Task, config: Config) -> None:
+def _warm_up(plan: Plan, config: Config) -> None:
     """Load or compile all kernels, so that workers find them."""
     torch.set_num_threads(1)
-    for _ in train(task, replace(config, max_epochs=1), [0]):
+    for _ in train(plan, replace(config, max_epochs=1), [0]):
         pass
 
 
-def _can_fork(task: Task) -> bool:
-    on_cpu = task.y.device.type == "cpu" and not torch.accelerator.is_available()  # whose threads a fork would lack
+def _can_fork(plan: Plan) -> bool:
+    on_cpu = (
+        plan.task.y.device.type == "cpu" and not torch.accelerator.is_available()
+    )  # whose threads a fork would lack
     return on_cpu and sys.platform == "linux" and not multiprocessing.current_process().daemon
 
 
-def _work(connection: Connection, task: Task, config: Config, inherited: Sequence[Connection] | None) -> None:
+def _work(connection: Connection, plan: Plan, config: Config, inherited: Sequence[Connection] | None) -> None:
     """Train batches until none is left; one torch thread, so that the number of workers changes no sum."""
     if inherited is not None:  # a process: signals are its parent's affair, and so are the parent's ends
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_IGN)
         for one in inherited:
             one.close()
+        keep_freed_memory()
     torch.set_num_threads(1)
     trained, told = 0, 0.0
 
@@ -147,7 +152,7 @@ def _work(connection: Connection, task: Task, config: Config, inherited: Sequenc
     try:
         connection.send(None)
         while True:
-            for trial in train(task, config, connection.recv(), on_epoch=tell):
+            for trial in train(plan, config, connection.recv(), on_epoch=tell):
                 connection.send(_as_arrays(trial))
             connection.send((trained, 0))
             connection.send(None)

@@ -9,11 +9,13 @@ import torch
 from torch import Tensor
 
 from hypergnn.kernels.cpu import attention_loops, dot_loops, pointwise_loops, threads
-from hypergnn.kernels.cpu.arrays import Grouping, array_of, ids_of, index_of, new
+from hypergnn.kernels.cpu.buffers import array_of, ids_of, index_of, new
+from hypergnn.structures.incidence import Incidence
 
 
-def incidence_dot(rows: Tensor, columns: Tensor, offsets: Tensor, members: Tensor, position: Tensor | None) -> Tensor:
+def incidence_dot(rows: Tensor, columns: Tensor, by: Incidence) -> Tensor:
     """Inner product of both ends of each incidence: ``(batch, incidences, heads)``."""
+    offsets, members, position = by[:3]
     n_heads = rows.shape[2]
     out = new(rows, rows.shape[0], members.shape[0], n_heads)
     ends = (array_of(rows.flatten(2)), array_of(columns.flatten(2)))
@@ -32,9 +34,9 @@ def row_dots(x: Tensor, y: Tensor) -> Tensor:
     return out
 
 
-def sum_values(values: Tensor, weight: Tensor | None, by: Grouping) -> Tensor:
+def sum_values(values: Tensor, weight: Tensor | None, by: Incidence) -> Tensor:
     """``Σ weight_m values_p`` of each group, ``(batch, groups, heads)``; weight ``(batch, members, heads)``."""
-    offsets, members, position = by
+    offsets, members, position = by[:3]
     out = new(values, values.shape[0], offsets.shape[0] - 1, values.shape[2])
     factors = np.empty((0, 0, 0), array_of(values).dtype) if weight is None else array_of(weight)
     grouping = (ids_of(offsets), ids_of(members), index_of(position))
@@ -44,15 +46,15 @@ def sum_values(values: Tensor, weight: Tensor | None, by: Grouping) -> Tensor:
     return out
 
 
-def value_sums(values: Tensor, weight: Tensor | None, by: Grouping) -> Tensor:
+def value_sums(values: Tensor, weight: Tensor | None, by: Incidence) -> Tensor:
     """:func:`sum_values` with weights that heads share, ``(batch or 1, members)``."""
     batch, _, n_heads = values.shape
     return sum_values(values, None if weight is None else weight.unsqueeze(-1).expand(batch, -1, n_heads), by)
 
 
-def spread(grad: Tensor, weight: Tensor | None, by: Grouping) -> Tensor:
+def spread(grad: Tensor, weight: Tensor | None, by: Incidence) -> Tensor:
     """Gradient of :func:`value_sums` for the values, ``(batch, incidences, heads)``; trials share the weights."""
-    offsets, members, position = by
+    offsets, members, position = by[:3]
     out, grads = new(grad, grad.shape[0], members.shape[0], grad.shape[2]), array_of(grad)
     factors = np.empty(0, grads.dtype) if weight is None else array_of(weight[0])
     arrays = (grads, factors, ids_of(offsets), ids_of(members), index_of(position), array_of(out))
@@ -70,16 +72,18 @@ def scale_rows(x: Tensor, factor: Tensor | None) -> Tensor:
     return out
 
 
-def segment_softmax(logits: Tensor, offsets: Tensor, position: Tensor | None) -> Tensor:
+def segment_softmax(logits: Tensor, by: Incidence) -> Tensor:
     """Softmax within each group: ``(batch, incidences, heads)``."""
+    offsets, _, position = by[:3]
     out = new(logits, *logits.shape)
     arrays = (array_of(logits), ids_of(offsets), index_of(position), array_of(out))
     threads.by_group(pointwise_loops.softmax, offsets, 8 * out.numel(), *arrays)
     return out
 
 
-def segment_total(values: Tensor, offsets: Tensor, position: Tensor | None) -> Tensor:
+def segment_total(values: Tensor, by: Incidence) -> Tensor:
     """For each incidence the sum of ``values`` over its group: ``(batch, incidences, heads)``."""
+    offsets, _, position = by[:3]
     out = new(values, *values.shape)
     threads.by_group(
         pointwise_loops.totals,
@@ -100,10 +104,10 @@ def transition_gradients(
     back: Tensor,
     values: Tensor | None,
     scalings: Sequence[Tensor],
-    by: Grouping,
+    by: Incidence,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Gradients of a transition for its values, and for what scales the vertices after it and before it."""
-    offsets, members, _ = by
+    offsets, members, _ = by[:3]
     batch, _, n_heads, _ = x.shape
     wide = [array_of(one.flatten(2)) for one in (grad, x, sums, back)]
     given = np.empty((0, 0, 0), wide[0].dtype) if values is None else array_of(values)
@@ -116,9 +120,9 @@ def transition_gradients(
     return out[0], out[1], out[2]
 
 
-def attend(ours: Tensor, theirs: Tensor, slope: float, by: Grouping) -> Tensor:
+def attend(ours: Tensor, theirs: Tensor, slope: float, by: Incidence) -> Tensor:
     """Softmax per group of LeakyReLU of the sum of both ends' scores: ``(batch, incidences, heads)``."""
-    offsets, members, position = by
+    offsets, members, position = by[:3]
     out = new(ours, ours.shape[0], members.shape[0], ours.shape[2])
     scores = (array_of(ours), array_of(theirs), array_of(ours).dtype.type(slope))
     grouping = (ids_of(offsets), ids_of(members), index_of(position))
@@ -127,16 +131,16 @@ def attend(ours: Tensor, theirs: Tensor, slope: float, by: Grouping) -> Tensor:
 
 
 def attend_gradients(
-    grad: Tensor, softmax: Tensor, ours: Tensor, theirs: Tensor, slope: float, by: Grouping, back: Grouping
+    grad: Tensor, softmax: Tensor, ours: Tensor, theirs: Tensor, slope: float, by: Incidence
 ) -> tuple[Tensor, Tensor]:
     """Gradients of :func:`attend` for the scores of groups and members."""
-    offsets, members, position = by
+    offsets, members, position = by[:3]
     change, own = new(softmax, *softmax.shape), new(ours, *ours.shape)
     scores = (array_of(ours), array_of(theirs), array_of(ours).dtype.type(slope))
     grouping = (ids_of(offsets), ids_of(members), index_of(position))
     arrays = (array_of(grad), array_of(softmax), *scores, *grouping, array_of(change), array_of(own))
     threads.by_group(attention_loops.attend_gradient, offsets, 4 * grad.numel(), *arrays)
-    return own, sum_values(change, None, back)
+    return own, sum_values(change, None, by.T)
 
 
 def head_scores(x: Tensor, vectors: Tensor) -> Tensor:

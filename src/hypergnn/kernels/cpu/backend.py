@@ -14,6 +14,7 @@ from hypergnn.kernels.cpu.attention import (
     transition_gradients,
     value_sums,
 )
+from hypergnn.kernels.cpu.gemm import matmul, matmul_backward
 from hypergnn.kernels.cpu.pointwise import (
     adam,
     cross_entropy,
@@ -22,8 +23,6 @@ from hypergnn.kernels.cpu.pointwise import (
     elu_dropout_gradient,
     inverse,
     inverse_gradient,
-    matmul,
-    matmul_backward,
     seeded_dropout,
 )
 from hypergnn.kernels.cpu.segment import dropped_sum, gather, segment_sum, transition

@@ -1,9 +1,9 @@
-"""Memory for what the kernels make.
+"""Memory for what the kernels make, and tensors as the arrays that they take.
 
-What is large is mapped once, in large pages if it fills any, and lent: when the last array or tensor that looks at it
-is gone, it waits for the next. The system may take back what waits whenever it is short, unless it is little or
-:func:`kept`, but until then no step asks for its memory page by page, each cleared first, as it would of the C library,
-which gives up all that is large as soon as it is freed. What is small comes from the C library.
+Large buffers are mapped once, in huge pages if they fill any, and reused: when the last array or tensor that looks at
+one is gone, it waits for the next. The system may take back waiting buffers whenever it is short of memory, unless
+they are small or :func:`reused <reused_buffers>`. The C library would give up everything large as soon as it is freed,
+and get it back page by page, each cleared first. Small arrays come from the C library.
 """
 
 from __future__ import annotations
@@ -18,19 +18,25 @@ from math import prod
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
+
+Array = npt.NDArray[Any]
 
 LARGE = 1 << 17
 """Bytes from which on memory is lent."""
 KEPT_LARGE = 4 << 20
-"""The same while what is freed is :func:`kept`: then the C library, which is quicker, does not give it up either."""
+"""The same while buffers are reused and the C library, which is quicker, does not give up what is freed either."""
 LARGE_PAGE = 2 << 20
 """Bytes of a large page."""
 SPARE = 1 << 26
 """Bytes that may wait without being offered to the system, which takes longer than to lend them."""
 ROOM = 1.5
 """How much there may be, lent and waiting, for each byte of the most that was lent whenever a block was mapped."""
+
+NO_INDEX = np.empty(0, dtype=np.int32)
+_NO_KEYS = np.empty((0, 2), dtype=np.uint32)
 
 _LENDS = hasattr(mmap, "MADV_FREE") and hasattr(mmap, "MADV_HUGEPAGE")
 
@@ -47,6 +53,7 @@ _ended: list[_Loan] = []
 _idle: list[mmap.mmap] = []
 _keepers: list[object] = []  # not a number: threads change it, and these operations are whole
 _most = 0
+_c_library_keeps = False
 
 
 def empty(shape: Sequence[int], dtype: torch.dtype) -> Tensor:
@@ -59,7 +66,7 @@ def empty(shape: Sequence[int], dtype: torch.dtype) -> Tensor:
         torch.Size([2708, 64])
     """
     size = prod(shape) * dtype.itemsize
-    if size < (KEPT_LARGE if _keepers else LARGE) or not _LENDS:
+    if size < (KEPT_LARGE if _keepers and _c_library_keeps else LARGE) or not _LENDS:
         return _example(dtype).new_empty(shape)  # in half the time of torch.empty
     block = _borrow(size)
     array: Any = np.ndarray(shape, _example(dtype).numpy().dtype, block)
@@ -75,7 +82,7 @@ def _example(dtype: torch.dtype) -> Tensor:
 
 
 @contextmanager
-def kept() -> Iterator[None]:
+def reused_buffers() -> Iterator[None]:
     """Within the block the system does not get what waits: where all is wanted again soon, to offer it costs time."""
     _keepers.append(None)
     try:
@@ -84,6 +91,12 @@ def kept() -> Iterator[None]:
         with suppress(IndexError):  # in a child, forked within the block
             _keepers.pop()
         release()
+
+
+def trust_c_library() -> None:
+    """Note that the C library of this process keeps what is freed: small buffers are then left to it."""
+    global _c_library_keeps
+    _c_library_keeps = True
 
 
 def release() -> None:
@@ -157,3 +170,33 @@ def _advise(block: mmap.mmap, name: str) -> None:
 
 if hasattr(os, "register_at_fork"):  # what waits lies in the parent's memory: using it would copy it
     os.register_at_fork(after_in_child=_begin_anew)
+
+
+def new(like: Tensor, *shape: int) -> Tensor:
+    """An empty tensor of the same dtype."""
+    return empty(shape, like.dtype)
+
+
+def array_of(tensor: Tensor) -> Array:
+    """The numbers of a tensor, copied only where they do not lie one after the other."""
+    if tensor.requires_grad:
+        tensor = tensor.detach()
+    array: Array = (tensor if tensor.is_contiguous() else new(tensor, *tensor.shape).copy_(tensor)).numpy()
+    return array
+
+
+def ids_of(ids: Tensor) -> Array:
+    """Indices of a structure, which never need a gradient and lie in order."""
+    array: Array = ids.numpy()
+    return array
+
+
+def index_of(position: Tensor | None) -> Array:
+    """Indices that may not be there: then none."""
+    return NO_INDEX if position is None else ids_of(position)
+
+
+def drawing_of(keys: Tensor | None, rate: float, dtype: Any) -> tuple[Array, Any, Any]:
+    """Keys, threshold and scale as the kernels take them."""
+    array = _NO_KEYS if keys is None else array_of(keys).view(np.uint32)
+    return array, np.uint32(min(round(rate * (1 << 32)), (1 << 32) - 1)), dtype.type(1 / (1 - rate))

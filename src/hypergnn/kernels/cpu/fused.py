@@ -13,9 +13,8 @@ from torch import Tensor
 
 from hypergnn.kernels import composed, ops
 from hypergnn.kernels.cpu import backend
-from hypergnn.kernels.cpu.arrays import Grouping
-from hypergnn.kernels.operator import Operator
-from hypergnn.structures.incidence import Segments
+from hypergnn.kernels.ops import Operator
+from hypergnn.structures.incidence import Incidence
 
 
 def _again(form: Callable[..., Tensor], inputs: Sequence[Any], needed: Sequence[bool], grad: Tensor) -> list[Any]:
@@ -27,55 +26,41 @@ def _again(form: Callable[..., Tensor], inputs: Sequence[Any], needed: Sequence[
     return [next(found) if need else None for need in needed]
 
 
-def _dropped_sum(
-    x: Tensor,
-    values: Tensor,
-    keys: Tensor,
-    rate: float,
-    offsets: Tensor,
-    members: Tensor,
-    position: Tensor | None,
-    back_offsets: Tensor,
-    back_members: Tensor,
-    back_position: Tensor | None,
-) -> Tensor:
-    there, back = (offsets, members, position), (back_offsets, back_members, back_position)
-    return backend.dropped_sum(x, there, back, values, rate, keys)
+def _dropped_sum(x: Tensor, values: Tensor, keys: Tensor, rate: float, by: Incidence) -> Tensor:
+    return backend.dropped_sum(x, by, values, rate, keys)
 
 
-def _fake_dropped_sum(x: Tensor, values: Tensor, keys: Tensor, rate: float, offsets: Tensor, *_: Any) -> Tensor:
-    return x.new_empty(x.shape[0], offsets.shape[0] - 1, x.shape[2])
+def _fake_dropped_sum(x: Tensor, values: Tensor, keys: Tensor, rate: float, by: Incidence) -> Tensor:
+    return x.new_empty(x.shape[0], by.n_rows, x.shape[2])
 
 
 def _save_dropped_sum(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-    x, values, keys, ctx.rate, *by = inputs
-    ctx.save_for_backward(x if ctx.needs_input_grad[1] else None, values, keys, *by)
+    x, values, keys, ctx.rate, ctx.by = inputs
+    ctx.save_for_backward(x if ctx.needs_input_grad[1] else None, values, keys)
 
 
 def _backward_dropped_sum(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-    x, values, keys, *saved = ctx.saved_tensors
-    by = Segments(*saved)
-    grad_x = dropped_sum(grad, values, keys, ctx.rate, *by.reversed()) if ctx.needs_input_grad[0] else None
-    grad_values = None
-    if ctx.needs_input_grad[1]:
-        dots = ops.incidence_dot(grad.unsqueeze(2), x.unsqueeze(2), *by).squeeze(2)
-        grad_values = ops.seeded_dropout(dots, ctx.rate, keys, None).sum(0)
-    return grad_x, grad_values, *[None] * 8
+    x, values, keys = ctx.saved_tensors
+    grad_x = dropped_sum(grad, values, keys, ctx.rate, ctx.by.T) if ctx.needs_input_grad[0] else None
+    if not ctx.needs_input_grad[1]:
+        return grad_x, None
+    dots = ops.incidence_dot(grad.unsqueeze(2), x.unsqueeze(2), ctx.by).squeeze(2)
+    return grad_x, ops.seeded_dropout(dots, ctx.rate, keys, None).sum(0)
 
 
-dropped_sum = Operator("dropped_sum", _dropped_sum, _fake_dropped_sum, _save_dropped_sum, _backward_dropped_sum)
+dropped_sum = Operator(
+    "dropped_sum(Tensor x, Tensor values, Tensor keys, float rate, Incidence by) -> Tensor",
+    _dropped_sum,
+    _fake_dropped_sum,
+    _save_dropped_sum,
+    _backward_dropped_sum,
+)
 
 
-def _gather(
-    x: Tensor,
-    by: Grouping,
-    back: Grouping,
-    values: Tensor | None,
-    inner: Tensor | None,
-) -> Tensor:
+def _gather(x: Tensor, by: Incidence, values: Tensor | None, inner: Tensor | None) -> Tensor:
     if values is not None and inner is not None:
         x, inner = backend.scale_rows(x, inner), None
-    return backend.gather(x, by, values, back=back, inner=inner)
+    return backend.gather(x, by, values, inner=inner)
 
 
 def _transition(
@@ -84,57 +69,47 @@ def _transition(
     middle: Tensor | None,
     right: Tensor | None,
     values: Tensor | None,
-    keep: bool,
-    offsets: Tensor,
-    members: Tensor,
-    position: Tensor | None,
-    back_offsets: Tensor,
-    back_members: Tensor,
-    back_position: Tensor | None,
+    receiver_values: Tensor | None,
+    learned: bool,
+    senders: Incidence,
+    receivers: Incidence,
 ) -> tuple[Tensor, Tensor]:
-    """The outcome, and the sums of the hyperedges if they are to be kept for the gradient."""
-    there, back = (offsets, members, position), (back_offsets, back_members, back_position)
-    if not keep:
+    """The result, and the sums of the hyperedges if a factor is learned, whose gradient needs them."""
+    if not learned:
         if values is not None and right is not None:
             x, right = backend.scale_rows(x, right), None
-        return backend.transition(x, there, back, values, left, middle, right), x.new_empty(0)
-    sums = _gather(x, there, back, values, right)
-    scaled = backend.scale_rows(sums, middle)
-    return backend.gather(scaled, back, values, back=there, outer=left), sums
+        out = backend.transition(x, senders, receivers, values, receiver_values, left, middle, right)
+        return out, x.new_empty(0)
+    sums = _gather(x, senders.T, values, right)  # Sᵀ right x  (batch, M, heads, F)
+    back = values if receiver_values is None else receiver_values
+    return backend.gather(backend.scale_rows(sums, middle), receivers, back, outer=left), sums
 
 
-def _fake_transition(
-    x: Tensor,
-    left: Tensor | None,
-    middle: Tensor | None,
-    right: Tensor | None,
-    values: Tensor | None,
-    keep: bool,
-    offsets: Tensor,
-    *_: Tensor | None,
-) -> tuple[Tensor, Tensor]:
-    kept = (x.shape[0], offsets.shape[0] - 1, *x.shape[2:]) if keep else (0,)
-    return torch.empty_like(x, memory_format=torch.contiguous_format), x.new_empty(kept)
+def _fake_transition(x: Tensor, *given: Any) -> tuple[Tensor, Tensor]:
+    learned, senders, receivers = given[-3:]
+    sums = (x.shape[0], senders.n_columns, *x.shape[2:]) if learned else (0,)
+    return x.new_empty(x.shape[0], receivers.n_rows, *x.shape[2:]), x.new_empty(sums)
 
 
 def _save_transition(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
-    x, left, middle, right, values, ctx.keep, *by = inputs
-    ctx.save_for_backward(x if ctx.keep else None, left, middle, right, values, output[1], *by)
+    x, *factors, ctx.learned, ctx.senders, ctx.receivers = inputs
+    ctx.save_for_backward(x if ctx.learned else None, *factors, output[1])
     ctx.set_materialize_grads(False)
 
 
 def _backward_transition(ctx: Any, grad: Tensor | None, _: Tensor | None) -> tuple[Tensor | None, ...]:
-    x, left, middle, right, values, sums, *saved = ctx.saved_tensors
-    by, needed, nothing = Segments(*saved), ctx.needs_input_grad[:5], [None] * 7
+    x, left, middle, right, values, receiver_values, sums = ctx.saved_tensors
+    sides, needed = (ctx.senders, ctx.receivers), ctx.needs_input_grad[:6]
     if grad is None:
-        return *[None] * 5, *nothing
-    if not ctx.keep:  # T x with a fixed T: the gradient is that of its transpose
-        return transition(grad, right, middle, left, values, False, *by)[0], *[None] * 4, *nothing
+        return ()
+    if not ctx.learned:  # T x with a fixed T: the gradient is that of its transpose, from receivers to senders
+        back = (values, None) if receiver_values is None else (receiver_values, values)
+        return (transition(grad, right, middle, left, *back, False, ctx.receivers, ctx.senders)[0],)
+    inputs = (x, left, middle, right, values, receiver_values)
     if torch.is_grad_enabled():
-        inputs = (x, left, middle, right, values)
-        return *_again(lambda *given: composed.transition(*given, True, *by)[0], inputs, needed, grad), *nothing
-    found = transition_gradients(grad, x, left, middle, right, values, sums, *by)
-    return *[one if need else None for one, need in zip(found, needed, strict=True)], *nothing
+        return tuple(_again(lambda *given: composed.transition(*given, True, *sides)[0], inputs, needed, grad))
+    found = transition_gradients(grad, *inputs, sums, *sides)
+    return tuple(one if need else None for one, need in zip(found, needed, strict=True))
 
 
 def _transition_gradients(
@@ -144,23 +119,38 @@ def _transition_gradients(
     middle: Tensor | None,
     right: Tensor | None,
     values: Tensor | None,
+    receiver_values: Tensor | None,
     sums: Tensor,
-    offsets: Tensor,
-    members: Tensor,
-    position: Tensor | None,
-    back_offsets: Tensor,
-    back_members: Tensor,
-    back_position: Tensor | None,
-) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    there, back = (offsets, members, position), (back_offsets, back_members, back_position)
-    back_sums = _gather(grad, there, back, values, left)  # (batch, M, heads, F)
-    scaled = backend.scale_rows(back_sums, middle)
-    grad_x = backend.gather(scaled, back, values, back=there, outer=right)
-    n, m = x.shape[1], sums.shape[1]
-    scalings = [x.new_ones(1, k, 1) if one is None else one for one, k in ((left, n), (middle, m), (right, n))]
-    by_value, by_left, by_right = backend.transition_gradients(grad, x, sums, back_sums, values, scalings, back)
+    senders: Incidence,
+    receivers: Incidence,
+) -> tuple[Tensor, ...]:
+    back = values if receiver_values is None else receiver_values
+    back_sums = _gather(grad, receivers.T, back, left)  # (batch, M, heads, F)
+    grad_x = backend.gather(backend.scale_rows(back_sums, middle), senders, values, outer=right)
     by_middle = backend.row_dots(sums, back_sums)
-    return grad_x, _like(by_left, left), _like(by_middle, middle), _like(by_right, right), _like(by_value, values)
+    # Values that both sides share are those of the same pairs; without values, the shortcut is for the same pairs only.
+    if receiver_values is None and (values is not None or senders.offsets is receivers.offsets):
+        sizes = ((left, x.shape[1]), (middle, sums.shape[1]), (right, x.shape[1]))
+        scalings = [x.new_ones(1, size, 1) if one is None else one for one, size in sizes]
+        by_value, by_left, by_right = backend.transition_gradients(grad, x, sums, back_sums, values, scalings, senders)
+        by_receiver_value = x.new_empty(0)
+    else:
+        by_value, by_right = _one_side(x, back_sums, middle, right, values, senders)
+        by_receiver_value, by_left = _one_side(grad, sums, middle, left, back, receivers)
+    found = (by_left, by_middle, by_right, by_value, by_receiver_value)
+    given = (left, middle, right, values, receiver_values)
+    return grad_x, *(_like(one, other) for one, other in zip(found, given, strict=True))
+
+
+def _one_side(
+    rows: Tensor, sums: Tensor, middle: Tensor | None, outer: Tensor | None, values: Tensor | None, pairs: Incidence
+) -> tuple[Tensor, Tensor]:
+    """Gradients for the values of one side's pairs and for what scales that side's rows."""
+    dots = backend.incidence_dot(rows, backend.scale_rows(sums, middle), pairs)  # (batch, pairs, heads)
+    by_outer = backend.value_sums(dots if values is None else dots * values, None, pairs)
+    if outer is not None:
+        dots = dots * outer.index_select(1, pairs.rows())
+    return dots, by_outer
 
 
 def _like(grad: Tensor, given: Tensor | None) -> Tensor:
@@ -168,63 +158,64 @@ def _like(grad: Tensor, given: Tensor | None) -> Tensor:
     return grad.new_empty(0) if given is None else grad.sum_to_size(given.shape)
 
 
-def _fake_transition_gradients(grad: Tensor, *inputs: Tensor | None) -> tuple[Tensor, ...]:
-    return tuple(grad.new_empty(0 if one is None else one.shape) for one in inputs[:5])
+def _fake_transition_gradients(grad: Tensor, *inputs: Any) -> tuple[Tensor, ...]:
+    return tuple(grad.new_empty(0 if one is None else one.shape) for one in inputs[:6])
 
 
-transition_gradients = Operator("transition_gradients", _transition_gradients, _fake_transition_gradients)
-transition = Operator("transition", _transition, _fake_transition, _save_transition, _backward_transition)
+_FACTORS = "Tensor? left, Tensor? middle, Tensor? right, Tensor? values, Tensor? receiver_values"
+_SIDES = "Incidence senders, Incidence receivers"
+
+transition_gradients = Operator(
+    f"transition_gradients(Tensor grad, Tensor x, {_FACTORS}, Tensor sums, {_SIDES})"
+    " -> (Tensor, Tensor, Tensor, Tensor, Tensor, Tensor)",
+    _transition_gradients,
+    _fake_transition_gradients,
+)
+transition = Operator(
+    f"transition(Tensor x, {_FACTORS}, bool learned, {_SIDES}) -> (Tensor, Tensor)",
+    _transition,
+    _fake_transition,
+    _save_transition,
+    _backward_transition,
+)
 
 
-def _value_sums(
-    values: Tensor,
-    weight: Tensor | None,
-    offsets: Tensor,
-    members: Tensor,
-    position: Tensor | None,
-    back_offsets: Tensor,
-    back_members: Tensor,
-    back_position: Tensor | None,
-) -> Tensor:
-    return backend.value_sums(values, weight, (offsets, members, position))
+def _value_sums(values: Tensor, weight: Tensor | None, by: Incidence) -> Tensor:
+    return backend.value_sums(values, weight, by)
 
 
-def _fake_value_sums(values: Tensor, weight: Tensor | None, offsets: Tensor, *_: Any) -> Tensor:
-    return values.new_empty(values.shape[0], offsets.shape[0] - 1, values.shape[2])
+def _fake_value_sums(values: Tensor, weight: Tensor | None, by: Incidence) -> Tensor:
+    return values.new_empty(values.shape[0], by.n_rows, values.shape[2])
 
 
 def _save_value_sums(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-    ctx.save_for_backward(*inputs)
+    values, weight, ctx.by = inputs
+    ctx.save_for_backward(values, weight)
 
 
 def _backward_value_sums(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-    values, weight, *by = ctx.saved_tensors
     needed = ctx.needs_input_grad[:2]
     if torch.is_grad_enabled() or needed[1]:
-        found = _again(lambda *given: composed.value_sums(*given, *by), (values, weight), needed, grad)
-        return *found, *[None] * 6
-    return spread(grad, weight, *by), *[None] * 7
+        return tuple(_again(lambda *given: composed.value_sums(*given, ctx.by), ctx.saved_tensors, needed, grad))
+    return (spread(grad, ctx.saved_tensors[1], ctx.by),)
 
 
-def _spread(
-    grad: Tensor,
-    weight: Tensor | None,
-    offsets: Tensor,
-    members: Tensor,
-    position: Tensor | None,
-    back_offsets: Tensor,
-    back_members: Tensor,
-    back_position: Tensor | None,
-) -> Tensor:
-    return backend.spread(grad, weight, (offsets, members, position))
+def _spread(grad: Tensor, weight: Tensor | None, by: Incidence) -> Tensor:
+    return backend.spread(grad, weight, by)
 
 
-def _fake_spread(grad: Tensor, weight: Tensor | None, offsets: Tensor, members: Tensor, *_: Any) -> Tensor:
-    return grad.new_empty(grad.shape[0], members.shape[0], grad.shape[2])
+def _fake_spread(grad: Tensor, weight: Tensor | None, by: Incidence) -> Tensor:
+    return grad.new_empty(grad.shape[0], by.n_pairs, grad.shape[2])
 
 
-spread = Operator("spread", _spread, _fake_spread)
-value_sums = Operator("value_sums", _value_sums, _fake_value_sums, _save_value_sums, _backward_value_sums)
+spread = Operator("spread(Tensor grad, Tensor? weight, Incidence by) -> Tensor", _spread, _fake_spread)
+value_sums = Operator(
+    "value_sums(Tensor values, Tensor? weight, Incidence by) -> Tensor",
+    _value_sums,
+    _fake_value_sums,
+    _save_value_sums,
+    _backward_value_sums,
+)
 
 
 def _inverse(degree: Tensor, root: bool, least: float) -> Tensor:
@@ -244,66 +235,52 @@ def _backward_inverse(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     (output,) = ctx.saved_tensors
     if torch.is_grad_enabled():
         slope = -0.5 * output**3 if ctx.root else -(output**2)
-        return grad * slope, None, None
-    return inverse_gradient(grad, output, ctx.root), None, None
+        return (grad * slope,)
+    return (inverse_gradient(grad, output, ctx.root),)
 
 
 def _inverse_gradient(grad: Tensor, output: Tensor, root: bool) -> Tensor:
     return backend.inverse_gradient(grad, output, root)
 
 
-inverse_gradient = Operator("inverse_gradient", _inverse_gradient, _fake_inverse)
-inverse = Operator("inverse", _inverse, _fake_inverse, _save_inverse, _backward_inverse)
+inverse_gradient = Operator(
+    "inverse_gradient(Tensor grad, Tensor output, bool root) -> Tensor", _inverse_gradient, _fake_inverse
+)
+inverse = Operator(
+    "inverse(Tensor degree, bool root, float least) -> Tensor",
+    _inverse,
+    _fake_inverse,
+    _save_inverse,
+    _backward_inverse,
+)
 
 
-def _attend(
-    ours: Tensor,
-    theirs: Tensor,
-    slope: float,
-    offsets: Tensor,
-    members: Tensor,
-    position: Tensor | None,
-    back_offsets: Tensor,
-    back_members: Tensor,
-    back_position: Tensor | None,
-) -> Tensor:
-    return backend.attend(ours, theirs, slope, (offsets, members, position))
+def _attend(ours: Tensor, theirs: Tensor, slope: float, by: Incidence) -> Tensor:
+    return backend.attend(ours, theirs, slope, by)
 
 
-def _fake_attend(ours: Tensor, theirs: Tensor, slope: float, offsets: Tensor, members: Tensor, *_: Any) -> Tensor:
-    return ours.new_empty(ours.shape[0], members.shape[0], ours.shape[2])
+def _fake_attend(ours: Tensor, theirs: Tensor, slope: float, by: Incidence) -> Tensor:
+    return ours.new_empty(ours.shape[0], by.n_pairs, ours.shape[2])
 
 
 def _save_attend(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-    ours, theirs, ctx.slope, *by = inputs
-    ctx.save_for_backward(output, ours, theirs, *by)
+    ours, theirs, ctx.slope, ctx.by = inputs
+    ctx.save_for_backward(output, ours, theirs)
 
 
 def _backward_attend(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-    softmax, ours, theirs, *saved = ctx.saved_tensors
-    by, needed = Segments(*saved), ctx.needs_input_grad[:2]
+    softmax, *scores = ctx.saved_tensors
     if torch.is_grad_enabled():
-        inputs = (ours, theirs)
-        found = _again(lambda *given: composed.attend(*given, ctx.slope, *by), inputs, needed, grad)
-        return *found, *[None] * 7
-    return *attend_gradients(grad, softmax, ours, theirs, ctx.slope, *by), *[None] * 7
+        needed = ctx.needs_input_grad[:2]
+        return tuple(_again(lambda *given: composed.attend(*given, ctx.slope, ctx.by), scores, needed, grad))
+    grads: tuple[Tensor, Tensor] = attend_gradients(grad, softmax, *scores, ctx.slope, ctx.by)
+    return grads
 
 
 def _attend_gradients(
-    grad: Tensor,
-    softmax: Tensor,
-    ours: Tensor,
-    theirs: Tensor,
-    slope: float,
-    offsets: Tensor,
-    members: Tensor,
-    position: Tensor | None,
-    back_offsets: Tensor,
-    back_members: Tensor,
-    back_position: Tensor | None,
+    grad: Tensor, softmax: Tensor, ours: Tensor, theirs: Tensor, slope: float, by: Incidence
 ) -> tuple[Tensor, Tensor]:
-    there, back = (offsets, members, position), (back_offsets, back_members, back_position)
-    return backend.attend_gradients(grad, softmax, ours, theirs, slope, there, back)
+    return backend.attend_gradients(grad, softmax, ours, theirs, slope, by)
 
 
 def _fake_attend_gradients(
@@ -312,10 +289,19 @@ def _fake_attend_gradients(
     return ours.new_empty(ours.shape), theirs.new_empty(theirs.shape)
 
 
-attend_gradients = Operator("attend_gradients", _attend_gradients, _fake_attend_gradients)
-
-
-attend = Operator("attend", _attend, _fake_attend, _save_attend, _backward_attend)
+attend_gradients = Operator(
+    "attend_gradients(Tensor grad, Tensor softmax, Tensor ours, Tensor theirs, float slope, Incidence by)"
+    " -> (Tensor, Tensor)",
+    _attend_gradients,
+    _fake_attend_gradients,
+)
+attend = Operator(
+    "attend(Tensor ours, Tensor theirs, float slope, Incidence by) -> Tensor",
+    _attend,
+    _fake_attend,
+    _save_attend,
+    _backward_attend,
+)
 
 
 def _head_scores(x: Tensor, vectors: Tensor) -> Tensor:
@@ -345,10 +331,18 @@ def _fake_head_scores_gradients(grad: Tensor, x: Tensor, vectors: Tensor) -> tup
     return x.new_empty(x.shape), vectors.new_empty(vectors.shape)
 
 
-head_scores_gradients = Operator("head_scores_gradients", _head_scores_gradients, _fake_head_scores_gradients)
-
-
-head_scores = Operator("head_scores", _head_scores, _fake_head_scores, _save_head_scores, _backward_head_scores)
+head_scores_gradients = Operator(
+    "head_scores_gradients(Tensor grad, Tensor x, Tensor vectors) -> (Tensor, Tensor)",
+    _head_scores_gradients,
+    _fake_head_scores_gradients,
+)
+head_scores = Operator(
+    "head_scores(Tensor x, Tensor vectors) -> Tensor",
+    _head_scores,
+    _fake_head_scores,
+    _save_head_scores,
+    _backward_head_scores,
+)
 
 
 def _fake_elu_dropout(x: Tensor, *given: Any) -> Tensor:
@@ -374,7 +368,7 @@ def _backward_elu_dropout(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         if rows is not None:
             whole = grad_x.new_zeros(*grad_x.shape[:-2], ctx.n_rows, grad_x.shape[-1])
             grad_x = whole.index_copy(-2, rows.long(), grad_x)
-    return grad_x, grad_bias if ctx.has_bias else None, None, None, None, None
+    return grad_x, grad_bias if ctx.has_bias else None
 
 
 def _fake_elu_dropout_gradient(grad: Tensor, y: Tensor, has_bias: bool, *given: Any) -> tuple[Tensor, Tensor]:
@@ -383,8 +377,20 @@ def _fake_elu_dropout_gradient(grad: Tensor, y: Tensor, has_bias: bool, *given: 
     return y.new_empty(*y.shape[:-2], n_rows, y.shape[-1]), for_bias
 
 
-elu_dropout_gradient = Operator("elu_dropout_gradient", backend.elu_dropout_gradient, _fake_elu_dropout_gradient)
-elu_dropout = Operator("elu_dropout", backend.elu_dropout, _fake_elu_dropout, _save_elu_dropout, _backward_elu_dropout)
+_DRAWING = "float rate, Tensor? keys, Tensor? places, Tensor? rows"
+
+elu_dropout_gradient = Operator(
+    f"elu_dropout_gradient(Tensor grad, Tensor y, bool has_bias, {_DRAWING}, int n_rows) -> (Tensor, Tensor)",
+    backend.elu_dropout_gradient,
+    _fake_elu_dropout_gradient,
+)
+elu_dropout = Operator(
+    f"elu_dropout(Tensor x, Tensor? bias, {_DRAWING}) -> Tensor",
+    backend.elu_dropout,
+    _fake_elu_dropout,
+    _save_elu_dropout,
+    _backward_elu_dropout,
+)
 
 
 def _cross_entropy(scores: Tensor, classes: Tensor, rows: Tensor) -> Tensor:
@@ -402,7 +408,7 @@ def _save_cross_entropy(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> No
 def _backward_cross_entropy(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     if torch.is_grad_enabled():
         return tuple(_again(composed.cross_entropy, ctx.saved_tensors, ctx.needs_input_grad, grad))
-    return cross_entropy_gradient(grad, *ctx.saved_tensors), None, None
+    return (cross_entropy_gradient(grad, *ctx.saved_tensors),)
 
 
 def _cross_entropy_gradient(grad: Tensor, scores: Tensor, classes: Tensor, rows: Tensor) -> Tensor:
@@ -413,7 +419,15 @@ def _fake_cross_entropy_gradient(grad: Tensor, scores: Tensor, *_: Tensor) -> Te
     return scores.new_empty(scores.shape)
 
 
-cross_entropy_gradient = Operator("cross_entropy_gradient", _cross_entropy_gradient, _fake_cross_entropy_gradient)
+cross_entropy_gradient = Operator(
+    "cross_entropy_gradient(Tensor grad, Tensor scores, Tensor classes, Tensor rows) -> Tensor",
+    _cross_entropy_gradient,
+    _fake_cross_entropy_gradient,
+)
 cross_entropy = Operator(
-    "cross_entropy", _cross_entropy, _fake_cross_entropy, _save_cross_entropy, _backward_cross_entropy
+    "cross_entropy(Tensor scores, Tensor classes, Tensor rows) -> Tensor",
+    _cross_entropy,
+    _fake_cross_entropy,
+    _save_cross_entropy,
+    _backward_cross_entropy,
 )

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from torch import Tensor
-from torch.utils.weak import WeakTensorKeyDictionary
+
+from hypergnn.structures.base import derived
+from hypergnn.structures.incidence import Incidence
 
 Array = npt.NDArray[Any]
 
@@ -43,9 +44,6 @@ class LargeGroups(NamedTuple):
     """Where the blocks of rows begin, and where the last one ends."""
 
 
-_known: WeakTensorKeyDictionary = WeakTensorKeyDictionary()
-
-
 def beyond_caches(n_bytes: int) -> bool:
     """Whether so many bytes of rows come from the memory whenever they are wanted.
 
@@ -56,24 +54,17 @@ def beyond_caches(n_bytes: int) -> bool:
     return n_bytes > CACHE
 
 
-def large_groups(offsets: Tensor, back_offsets: Tensor, back_members: Tensor, row_bytes: int) -> LargeGroups | None:
-    """The groups of a structure that are summed by walking rows of so many bytes; found once for each structure.
-
-    Args:
-        offsets: Where the groups begin.
-        back_offsets: Where the rows begin in the reverse grouping.
-        back_members: The groups of each row.
-        row_bytes: Bytes of a row.
-    """
-    if not beyond_caches((back_offsets.shape[0] - 1) * row_bytes):
+def large_groups(by: Incidence, row_bytes: int) -> LargeGroups | None:
+    """The groups that are summed by walking rows of so many bytes; found once for each grouping."""
+    if not beyond_caches(by.n_columns * row_bytes):
         return None
-    found: dict[int, LargeGroups | None] = _known.setdefault(offsets, {})
+    found: dict[int, LargeGroups | None] = derived(by.offsets, "large groups", dict)
     n_groups = max(1, SUMS // row_bytes)
     if n_groups not in found:
-        sizes = np.diff(offsets.numpy())
+        sizes = np.diff(by.offsets.numpy())
         most = _most(sizes, n_groups)
         same = (one for one in found.values() if one is not None and one.most == most)  # of rows of another width
-        found[n_groups] = next(same, None) or _find(sizes, most, back_offsets.numpy(), back_members.numpy())
+        found[n_groups] = next(same, None) or _find(sizes, most, by.back_offsets.numpy(), by.back_members.numpy())
     return found[n_groups]
 
 

@@ -9,15 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hypergnn.kernels import portable
-from hypergnn.kernels.cpu import gemm_loops, pointwise_loops, threads
-from hypergnn.kernels.cpu.arrays import array_of, drawing_of, ids_of, index_of, new
-from hypergnn.kernels.cpu.jit import Array
-
-NARROW = 16
-"""Columns or rows up to which a projection is multiplied here; larger products are torch's."""
-SMALL = 64
-"""Rows up to which one with any number of columns is, too."""
+from hypergnn.kernels.cpu import pointwise_loops, threads
+from hypergnn.kernels.cpu.buffers import Array, array_of, drawing_of, ids_of, index_of, new
 
 
 def inverse(degree: Tensor, root: bool, least: float) -> Tensor:
@@ -44,32 +37,6 @@ def inverse_gradient(grad: Tensor, inverse: Tensor, root: bool) -> Tensor:
         pointwise_loops.inverse_gradient, out.numel(), 4 * out.numel(), *arrays, root, array_of(out).reshape(-1)
     )
     return out
-
-
-def matmul(x: Tensor, projection: Tensor) -> Tensor:
-    """``(batch or 1, rows, F)`` times ``(batch, F, F')``, one trial at a time: no trial depends on its neighbours."""
-    depth, width = projection.shape[1:]
-    out = new(x, projection.shape[0], x.shape[1], width)
-    if depth == 0:
-        return out.zero_()
-    if min(depth, width) > NARROW and depth > SMALL:
-        return portable.matmul(x, projection, out)
-    threads.by_range(
-        gemm_loops.product, x.shape[1], out.numel() * depth, array_of(x), array_of(projection), array_of(out)
-    )
-    return out
-
-
-def matmul_backward(x: Tensor, grad: Tensor) -> Tensor:
-    """Gradient of :func:`matmul` for the projection: ``xᵀ grad`` of each trial."""
-    if grad.shape[2] > NARROW:
-        return portable.matmul_backward(x, grad)
-    blocks = -(-x.shape[1] // pointwise_loops.BLOCK)
-    parts = np.empty((grad.shape[0], blocks, grad.shape[2], x.shape[2]), array_of(x).dtype)
-    threads.by_range(
-        pointwise_loops.narrow_gradient, blocks, grad.numel() * x.shape[2], array_of(x), array_of(grad), parts
-    )
-    return torch.from_numpy(parts.sum(1)).transpose(1, 2)
 
 
 def seeded_dropout(x: Tensor, rate: float, keys: Tensor, places: Tensor | None) -> Tensor:

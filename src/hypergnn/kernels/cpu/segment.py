@@ -11,11 +11,11 @@ import torch
 from torch import Tensor
 
 from hypergnn.kernels.cpu import dropped_loops, segment_loops, threads
-from hypergnn.kernels.cpu.arrays import NO_INDEX, Grouping, array_of, drawing_of, ids_of, index_of, new
 from hypergnn.kernels.cpu.attention import sum_values
-from hypergnn.kernels.cpu.jit import Array
+from hypergnn.kernels.cpu.buffers import NO_INDEX, Array, array_of, drawing_of, ids_of, index_of, new
 from hypergnn.kernels.cpu.large_groups import PIECE, LargeGroups, beyond_caches, large_groups
 from hypergnn.kernels.cpu.pointwise import bias_of, elu_dropout
+from hypergnn.structures.incidence import Incidence
 
 CACHED = 1 << 16
 """Numbers that the cache of a core holds beside others."""
@@ -23,17 +23,16 @@ _ONE = {kind: np.ones((1, 1, 8), kind) for kind in "fd"}
 _NOTHING = {kind: np.empty((0, 0, 0), kind) for kind in "fd"}
 
 
-def segment_sum(x: Tensor, values: Tensor | None, offsets: Tensor, members: Tensor, position: Tensor | None) -> Tensor:
+def segment_sum(x: Tensor, values: Tensor | None, by: Incidence) -> Tensor:
     """``(batch, members, heads, features)`` summed per group: ``(batch, groups, heads, features)``."""
-    return gather(x, (offsets, members, position), values)
+    return gather(x, by, values)
 
 
 def gather(
     x: Tensor,
-    by: Grouping,
+    by: Incidence,
     values: Tensor | None = None,
     *,
-    back: Grouping | None = None,
     inner: Tensor | None = None,
     outer: Tensor | None = None,
 ) -> Tensor:
@@ -41,30 +40,28 @@ def gather(
 
     Args:
         x: ``(batch, members, heads, features)``.
-        by: The grouping: offsets, members and position.
+        by: The grouping.
         values: ``(batch or 1, incidences, heads)``.
-        back: The reverse grouping, if large groups may be summed by it.
         inner: Factor of each member, ``(batch or 1, members, heads or 1)``; not together with values.
         outer: Factor of each group, ``(batch or 1, groups, heads or 1)``.
     """
-    offsets, members, _ = by
     batch, _, n_heads, features = x.shape
     if features == 1 and values is not None and outer is None:
         return sum_values(values.expand(batch, -1, -1), x.squeeze(-1), by).unsqueeze(-1)
-    rows, ids = array_of(x).reshape(batch, x.shape[1], n_heads * features), ids_of(members)
+    rows, ids = array_of(x).reshape(batch, x.shape[1], n_heads * features), ids_of(by.members)
     entries = _entries(by, values, inner, n_heads, rows.dtype)
     last, found = _outer(outer, rows.dtype), None
-    if back is not None and values is None and n_heads == 1:
-        found = large_groups(offsets, back[0], back[1], rows.shape[2] * rows.itemsize)
+    if values is None and n_heads == 1:
+        found = large_groups(by, rows.shape[2] * rows.itemsize)
     most = PIECE if found is None else min(PIECE, found.most)
 
     def sum_range(ends: Array, scale: bool, out: Array, start: int, stop: int) -> Any:
         factors = last if scale else _outer(None, rows.dtype)
         return segment_loops.gather(rows, *entries, ends, ids, *factors, out, n_heads, most, start, stop)
 
-    out = new(x, batch, offsets.shape[0] - 1, n_heads, features)
-    made = array_of(out).reshape(batch, offsets.shape[0] - 1, n_heads * features)
-    _in_pieces(sum_range, ids_of(offsets), made, outer, None if found is None else found.most)
+    out = new(x, batch, by.n_rows, n_heads, features)
+    made = array_of(out).reshape(batch, by.n_rows, n_heads * features)
+    _in_pieces(sum_range, ids_of(by.offsets), made, outer, None if found is None else found.most)
     if found is not None:
         total = _walk(rows, inner, found)
         made[:, found.groups] = total if outer is None else total * array_of(outer)[:, found.groups]
@@ -89,9 +86,10 @@ def _walk(rows: Array, factor: Tensor | None, found: LargeGroups) -> Array:
 
 def transition(
     x: Tensor,
-    there: Grouping,
-    back: Grouping,
+    senders: Incidence,
+    receivers: Incidence,
     values: Tensor | None,
+    receiver_values: Tensor | None,
     left: Tensor | None,
     middle: Tensor | None,
     right: Tensor | None,
@@ -99,23 +97,25 @@ def transition(
     activates: bool = False,
     bias: Tensor | None = None,
 ) -> Tensor:
-    """``left H middle Hᵀ right x``, the last one only without values; or ELU of that, plus a bias if there is one."""
+    """``left R middle Sᵀ right x``, the last one only without values; or ELU of that, plus a bias if there is one."""
     if x.dim() == 4:
         n_heads, rows = x.shape[2], array_of(x).reshape(*x.shape[:2], x.shape[2] * x.shape[3])
     else:
         n_heads, rows = 1, array_of(x) if x.dim() == 3 else array_of(x)[None]
     batch, _, width = rows.shape
-    n_groups, n_back = there[0].shape[0] - 1, back[0].shape[0] - 1
+    there, n_groups, n_back = senders.T, senders.n_columns, receivers.n_rows
     shape = (*x.shape[:-2], n_back, width) if x.dim() < 4 else (batch, n_back, *x.shape[2:])
+    back_values = values if receiver_values is None else receiver_values
 
     def in_two() -> Tensor:
         wide = x.reshape(batch, rows.shape[1], n_heads, width // n_heads)
-        between = gather(wide, there, values, back=back, inner=right, outer=middle)
-        out = gather(between, back, values, back=there, outer=left).view(shape)
+        between = gather(wide, there, values, inner=right, outer=middle)
+        out = gather(between, receivers, back_values, outer=left).view(shape)
         return elu_dropout(out, bias, 0.0, None, None, None) if activates else out
 
-    is_far = beyond_caches(max(rows.shape[1], n_groups) * width * rows.itemsize)  # the same sums in any thread
-    if is_far or threads.threads_for(there[1].shape[0] * batch * width) > 1:
+    most = max(rows.shape[1], n_groups, n_back)
+    is_far = beyond_caches(most * width * rows.itemsize)  # the same sums in any thread
+    if is_far or threads.threads_for(senders.n_pairs * batch * width) > 1:
         return in_two()
     added = bias_of(bias, rows)
     if activates and bias is None:
@@ -124,13 +124,13 @@ def transition(
     giants = segment_loops.two_gathers(
         rows,
         *_entries(there, values, right, n_heads, rows.dtype),
-        ids_of(there[0]),
-        ids_of(there[1]),
+        ids_of(there.offsets),
+        ids_of(there.members),
         *_outer(middle, rows.dtype),
         array_of(between),
-        *_entries(back, values, None, n_heads, rows.dtype),
-        ids_of(back[0]),
-        ids_of(back[1]),
+        *_entries(receivers, back_values, None, n_heads, rows.dtype),
+        ids_of(receivers.offsets),
+        ids_of(receivers.members),
         *_outer(left, rows.dtype),
         array_of(out).reshape(batch, n_back, width),
         n_heads,
@@ -140,13 +140,13 @@ def transition(
 
 
 def _entries(
-    by: Grouping, values: Tensor | None, inner: Tensor | None, n_heads: int, dtype: Any
+    by: Incidence, values: Tensor | None, inner: Tensor | None, n_heads: int, dtype: Any
 ) -> tuple[Array, Array]:
     """Factors of the incidences as the kernels take them: entries, and which of them each incidence has."""
     if values is not None:
-        return array_of(values), index_of(by[2])
+        return array_of(values), index_of(by.position)
     if inner is not None:
-        return array_of(inner if n_heads == 1 else inner.expand(-1, -1, n_heads)), ids_of(by[1])
+        return array_of(inner if n_heads == 1 else inner.expand(-1, -1, n_heads)), ids_of(by.members)
     return _NOTHING[dtype.char], NO_INDEX
 
 
@@ -155,28 +155,28 @@ def _outer(outer: Tensor | None, dtype: Any) -> tuple[Array, int]:
     return (_ONE[dtype.char], 0) if outer is None else (array_of(outer), outer.shape[2])
 
 
-def dropped_sum(x: Tensor, there: Grouping, back: Grouping, values: Tensor, rate: float, keys: Tensor) -> Tensor:
+def dropped_sum(x: Tensor, by: Incidence, values: Tensor, rate: float, keys: Tensor) -> Tensor:
     """:func:`segment_sum` of ``x`` ``(batch, members, features)`` with dropout of values, each trial its own."""
-    rows, ends = array_of(x), ids_of(there[0])
+    rows, ends = array_of(x), ids_of(by.offsets)
     drawing = drawing_of(keys, rate, rows.dtype)
     out = new(x, x.shape[0], ends.size - 1, x.shape[2])
-    (trials, n_rows, width), n_groups, n_incidences = x.shape, ends.size - 1, back[1].shape[0]
+    (trials, n_rows, width), n_groups, n_incidences = x.shape, ends.size - 1, by.n_pairs
     blocks = -(-n_rows // dropped_loops.BLOCK)
     if n_groups * width <= CACHED < n_rows * width // 4 and blocks * n_groups + n_rows <= n_incidences:
         parts = new(x, trials, blocks, n_groups, width)
         walked = (
             rows,
             array_of(values),
-            index_of(back[2]),
+            index_of(by.back_position),
             *drawing,
-            ids_of(back[0]),
-            ids_of(back[1]),
+            ids_of(by.back_offsets),
+            ids_of(by.back_members),
             array_of(parts),
         )
         if not any(threads.by_range(dropped_loops.scatter_dropped, blocks, n_incidences * trials * width, *walked)):
             array_of(parts).sum(1, out=array_of(out))
             return out
-    given, ids = (array_of(values), index_of(there[2]), *drawing), ids_of(there[1])
+    given, ids = (array_of(values), index_of(by.position), *drawing), ids_of(by.members)
 
     def sum_range(ends: Array, scale: bool, out: Array, start: int, stop: int) -> Any:
         return dropped_loops.gather_dropped(rows, *given, ends, ids, out, start, stop)

@@ -13,8 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hypergnn.kernels.cpu.arrays import ids_of
-from hypergnn.kernels.cpu.jit import Array
+from hypergnn.kernels.cpu.buffers import Array, ids_of
 
 WORTH_A_THREAD = 1 << 23
 """Multiplications that a thread must have to do to be worth waking."""

@@ -1,0 +1,89 @@
+"""The receptive field of some vertices: for each layer of a network the vertices that it reads and those it makes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hypergnn.structures.block import Block, GraphBlock, Reach
+from hypergnn.structures.graph import Graph
+from hypergnn.structures.hypergraph import Hypergraph
+from hypergnn.structures.shared_graph import SharedGraph
+
+Structure = Graph | SharedGraph | Hypergraph
+Vertices = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Reached:
+    """What one layer reads and makes."""
+
+    blocks: Mapping[str, Any]
+    """The structures restricted to it, by name; a structure itself where the layer reads and makes all of it."""
+    read: Vertices
+    """The vertices that it reads, ascending."""
+    made: Vertices
+    """The vertices that it makes, ascending."""
+    pairs: Mapping[str, Vertices] = field(default_factory=dict)
+    """Canonical places, in the whole structure, of the pairs of those that are restricted."""
+
+
+def receptive_field(
+    structures: Mapping[str, Structure],
+    vertices: npt.ArrayLike,
+    depth: int,
+    *,
+    n_vertices: int,
+    attention: bool = False,
+) -> list[Reached]:
+    """What each layer must read and make for the last one to make some vertices.
+
+    Args:
+        structures: What the layers propagate over, by name.
+        vertices: Whose scores are wanted; the last layer makes them in ascending order, each once.
+        depth: Number of layers.
+        n_vertices: Number of all vertices.
+        attention: Whether the layers attend.
+
+    Example:
+        >>> H = Hypergraph.from_hyperedges([[0, 1], [1, 2], [2, 3]], n_vertices=4)
+        >>> first, last = receptive_field({"hypergraph": H}, [0], depth=2, n_vertices=4)
+        >>> first.read.tolist(), last.read.tolist(), last.made.tolist()
+        ([0, 1, 2], [0, 1], [0])
+    """
+    made = np.unique(np.asarray(vertices)).astype(np.int64)
+    found: list[Reached] = []
+    for _ in range(depth):
+        reaches = {name: _reach(one, made, attention) for name, one in structures.items()}
+        read = np.unique(np.concatenate([made, *(reach.vertices for reach in reaches.values())]))
+        if made.size == n_vertices:
+            layer = Reached(dict(structures), read, made)
+        else:
+            blocks = {name: _block(one, made, read, reaches[name]) for name, one in structures.items()}
+            layer = Reached(blocks, read, made, {name: reach.pairs for name, reach in reaches.items()})
+        found.insert(0, layer)
+        made = read
+    return found
+
+
+def _reach(structure: Structure, made: Vertices, attention: bool) -> Reach:
+    if isinstance(structure, Hypergraph):
+        return Reach.of(structure, made, attention=attention)
+    if isinstance(structure, SharedGraph):  # which lists no links
+        everything = np.arange(structure.n_vertices)
+        return Reach(everything, everything[:0], everything[:0], attention)
+    pairs = structure.links.pairs_of(made)[0]
+    sources = np.unique(structure.source.cpu().numpy()[pairs]).astype(np.int64)
+    return Reach(sources, sources[:0], pairs, attention)
+
+
+def _block(structure: Structure, made: Vertices, read: Vertices, reach: Reach) -> Block | GraphBlock | SharedGraph:
+    if isinstance(structure, Hypergraph):
+        return Block.around(structure, made, reach, read)
+    if isinstance(structure, SharedGraph):
+        return structure.around(made)
+    return GraphBlock.around(structure, made, read=read)

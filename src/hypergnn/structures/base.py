@@ -1,0 +1,95 @@
+"""What all structures share: they are frozen, move between devices, and torch sees into them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
+from typing import Any, Self, TypeVar
+
+import torch
+from torch import Tensor
+from torch.utils import _pytree as pytree
+from torch.utils.weak import WeakTensorKeyDictionary
+
+from hypergnn.structures.incidence import Incidence
+
+T = TypeVar("T")
+
+_ROLE = "role"
+STATIC = {_ROLE: "static"}
+"""Metadata of a field that is no tensor and decides what is computed: traced programs fix its value."""
+LABEL = {_ROLE: "label"}
+"""Metadata of a field that decides nothing, such as names: torch does not see it, and exported programs lose it."""
+_of_tensors: WeakTensorKeyDictionary = WeakTensorKeyDictionary()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Structure:
+    """A frozen set of tensors that move together and that ``torch.export`` can see into.
+
+    A field holds a tensor, an incidence or ``None``, unless its metadata are :data:`STATIC` or :data:`LABEL`.
+    """
+
+    def __init_subclass__(cls) -> None:
+        """Register each kind of structure with torch's pytrees: tensors are leaves, static fields the context."""
+        pytree.register_pytree_node(
+            cls,
+            cls._flatten,
+            cls._unflatten,
+            serialized_type_name=f"hypergnn.{cls.__name__}",
+            to_dumpable_context=list,
+            from_dumpable_context=tuple,
+            flatten_with_keys_fn=cls._flatten_with_keys,
+        )
+        # It holds nothing but tensors, so torch.load and torch.export.load may make it.
+        torch.serialization.add_safe_globals([cls])
+
+    def to(self, device: torch.device | str) -> Self:
+        """The same structure with its tensors on ``device``."""
+        device = torch.device(device)
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        moved = {name: value.to(device) for name, value in values.items() if isinstance(value, (Tensor, Incidence))}
+        return type(self)(**{**values, **moved})
+
+    @classmethod
+    def _names(cls, role: str | None = None) -> list[str]:
+        """Names of the fields with this role; those of the tensors without one."""
+        return [one.name for one in fields(cls) if one.metadata.get(_ROLE) == role]
+
+    def _flatten(self) -> tuple[list[Any], tuple[Any, ...]]:
+        return [getattr(self, name) for name in self._names()], tuple(
+            getattr(self, name) for name in self._names("static")
+        )
+
+    def _flatten_with_keys(self) -> tuple[list[tuple[pytree.KeyEntry, Any]], tuple[Any, ...]]:
+        leaves, context = self._flatten()
+        # Numbered, because torch.export takes the name of one field for the beginning of another's.
+        return list(zip(map(pytree.SequenceKey, range(len(leaves))), leaves, strict=True)), context
+
+    @classmethod
+    def _unflatten(cls, leaves: Iterable[Any], context: tuple[Any, ...]) -> Self:
+        tensors = dict(zip(cls._names(), leaves, strict=True))
+        return cls(**tensors, **dict(zip(cls._names("static"), context, strict=True)))
+
+    def derived(self, key: Any, make: Callable[[], T]) -> T:
+        """What ``make`` makes of this structure, cached for the next time: see :func:`derived`."""
+        return derived(self, key, make)
+
+
+def derived(owner: Any, key: Any, make: Callable[[], T]) -> T:
+    """What ``make`` makes of a structure or of one of its tensors, cached as long as that lives.
+
+    This is the only cache of derived factors. Nothing is cached while a program is being traced.
+    """
+    if torch.compiler.is_compiling():
+        return make()
+    cache: dict[Any, Any]
+    if isinstance(owner, Tensor):
+        cache = _of_tensors.setdefault(owner, {})
+    else:
+        cache = owner.__dict__.setdefault("_derived", {})
+    if key not in cache:
+        with torch.inference_mode(False), torch.no_grad():  # the next caller may need a gradient
+            cache[key] = make()
+    made: T = cache[key]
+    return made

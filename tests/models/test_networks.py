@@ -1,0 +1,70 @@
+"""Networks: what they return does not depend on who watches."""
+
+import pytest
+import torch
+from torch.nn.functional import elu
+
+import hypergnn as hg
+from hypergnn.models import KINDS, Config, Network, check_structures
+
+H = hg.Hypergraph.from_hyperedges([[0, 1, 2], [2, 3], [0, 3, 4]], n_vertices=5, centroid=[0, 2, 3])
+GRAPH = hg.Graph.from_links([0, 1, 2], [1, 2, 3], n_vertices=5)
+GIVEN = {"graph": GRAPH, "hypergraph": H}
+
+
+@pytest.mark.parametrize("model", KINDS)
+@pytest.mark.parametrize("training", [True, False])
+def test_hooks_see_what_a_layer_gets_and_returns(model, training):
+    torch.manual_seed(0)
+    network = Network(Config(model=model, dropout=0.0, attention_dropout=0.0), 4, 3).train(training)
+    for parameter in network.parameters():
+        torch.nn.init.normal_(parameter)
+    x, seen = torch.rand(5, 4), []
+    plain = network(x, **GIVEN)
+    for layer in network.layers:
+        layer.register_forward_hook(lambda _, inputs, output: seen.append((inputs[0], output)))
+    torch.testing.assert_close(network(x, **GIVEN), plain)
+    (first_in, first_out), (second_in, second_out) = seen
+    assert first_in is x
+    torch.testing.assert_close(second_in, elu(first_out))
+    torch.testing.assert_close(elu(second_out), plain)
+    structures = [GIVEN[name] for name in KINDS[model].structures]
+    torch.testing.assert_close(second_out, network.layers[1](second_in, *structures))
+
+
+def test_a_hook_may_change_what_a_layer_returns():
+    network = Network(Config(), 4, 3).eval()
+    network.layers[1].register_forward_hook(lambda *_: torch.full((5, 3), 2.0))
+    assert network(torch.rand(5, 4), hypergraph=H).eq(2.0).all()
+
+
+def test_any_module_may_take_the_place_of_a_layer():
+    class Twice(torch.nn.Module):
+        def forward(self, x, H):  # noqa: ARG002
+            return 2 * x
+
+    network = Network(Config(hidden=2, heads=2), 4, 3).eval()
+    network.layers[0] = Twice()
+    x = torch.rand(5, 4)
+    torch.testing.assert_close(network(x, hypergraph=H), elu(network.layers[1](elu(2 * x), H)))
+
+
+@pytest.mark.parametrize("model", KINDS)
+def test_networks_say_which_structure_they_need(model):
+    network = Network(Config(model=model), 4, 3)
+    for name in KINDS[model].structures:
+        given = {**GIVEN, name: None}
+        with pytest.raises(ValueError, match=f"needs a {name}; got none"):
+            network(torch.rand(5, 4), **given)
+    with pytest.raises(ValueError, match="needs a graph, and digits has none: choose another model"):
+        check_structures("gat", {"graph": None}, "digits")
+
+
+def test_an_empty_network_draws_no_random_numbers():
+    before = torch.get_rng_state()
+    network = Network.empty(Config(), 4, 3)
+    parameters = {name: torch.zeros(one.shape) for name, one in network.named_parameters()}
+    filled = Network.from_parameters(Config(), 4, 3, parameters)
+    assert torch.equal(torch.get_rng_state(), before)
+    assert not filled.training
+    assert filled(torch.rand(5, 4), hypergraph=H).eq(0).all()
