@@ -125,7 +125,7 @@ def test_unknown_ids_are_named(people, clubs):
         hg.construct.from_table(pd.read_csv(clubs), vertex="id", hyperedge="club", vertices=table.index)
     numbers = people.with_name("numbers.csv")
     table[["age", "height"]].to_csv(numbers)
-    with pytest.raises(ValueError, match=r"incidences must hold only vertices that have features; .*'p99'"):
+    with pytest.raises(ValueError, match=r"incidences must name only vertices that have features; .*'p99'"):
         hg.datasets.from_tables(incidences=clubs, features=numbers)
 
 

@@ -117,7 +117,7 @@ def test_without_features_the_incidence_matrix_is_used():
     assert data.y.tolist() == [0, 1, 0]
     assert data.graph.to_scipy().toarray().tolist() == [[0, 1, 0], [1, 0, 0], [0, 0, 0]]
     with pytest.raises(
-        ValueError, match=r"labels must hold only vertices that are in a hyperedge; 1 ids are in none: 'q'"
+        ValueError, match=r"labels must name only vertices that are in a hyperedge; 1 ids are in none: 'q'"
     ):
         from_tables(incidences=incidences, labels={"vertex": ["q"], "label": [0]})
 
@@ -204,15 +204,15 @@ def changed(table, **columns):
             TypeError,
             r"features: column 'town' must hold numbers\. .* construct\.from_attributes",
         ),
-        ({"features": changed(FEATURES, vertex=list("abcab"))}, ValueError, r"hold each vertex once; 'a' has 2 rows"),
+        ({"features": changed(FEATURES, vertex=list("abcab"))}, ValueError, r"name each vertex once; 'a' has 2 rows"),
         ({"features": {"vertex": FEATURES["vertex"]}}, ValueError, r"features must have a column of numbers"),
         (
             {"incidences": {"vertex": ["a", "A", "B"], "hyperedge": ["x"] * 3}},
             ValueError,
-            r"incidences must hold only vertices that have features; 2 ids have none: 'A', 'B'\..*with 'a', 'b'",
+            r"incidences must name only vertices that have features; 2 ids have none: 'A', 'B'\..*with 'a', 'b'",
         ),
-        ({"labels": changed(LABELS, vertex=["c", "b", "a", "q"])}, ValueError, r"labels must hold only .*: 'q'"),
-        ({"links": {"source": ["a"], "target": ["q"]}}, ValueError, r"links must hold only vertices .*: 'q'"),
+        ({"labels": changed(LABELS, vertex=["c", "b", "a", "q"])}, ValueError, r"labels must name only .*: 'q'"),
+        ({"links": {"source": ["a"], "target": ["q"]}}, ValueError, r"links must name only vertices .*: 'q'"),
         ({"labels": changed(LABELS, vertex=["c", "b", "a", "a"])}, ValueError, r"labels: .* 'a' has 2 rows"),
         ({"labels": changed(LABELS, label=["red"] * 4)}, ValueError, r"labels: .* at least two classes; got 'red'"),
         ({"labels": changed(LABELS, label=[0.5, 1, 2, 3])}, TypeError, r"labels: column 'label' .*; got 0\.5"),

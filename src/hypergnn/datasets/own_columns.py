@@ -98,7 +98,7 @@ def _check_once(column: IdColumn, name: Any) -> None:
     counts = np.bincount(column.codes, minlength=len(column.ids))
     if (counts > 1).any():
         raise ValueError(
-            f"column {name!r} must hold each vertex once; {column.ids[counts.argmax()]!r} has {counts.max()} rows."
+            f"column {name!r} must name each vertex once; {column.ids[counts.argmax()]!r} has {counts.max()} rows."
         )
 
 

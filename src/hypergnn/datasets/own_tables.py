@@ -129,7 +129,7 @@ def _vertices(tables: dict[str, Opened]) -> tuple[npt.NDArray[Any], dict[str, in
         unknown = [one for column in several for one in column.ids if one not in place]
         if unknown:
             raise ValueError(
-                f"{what} must hold only vertices that {need}; {len(unknown)} ids {lack}: {quoted(unknown)}. "
+                f"{what} must name only vertices that {need}; {len(unknown)} ids {lack}: {quoted(unknown)}. "
                 f"{fix}, or compare the spelling with {quoted(list(place)[:2])}."
             )
     if not place:
