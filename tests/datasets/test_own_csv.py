@@ -1,4 +1,4 @@
-"""CSV files with string ids, missing values, unknown ids and unlabelled rows: they work, or one clear error each."""
+"""CSV files with string ids, missing values, unknown ids and unlabelled rows: each works or gives one clear error."""
 
 import re
 import subprocess
@@ -64,7 +64,7 @@ def test_string_ids_join_two_files(people, clubs):
     assert model.hypergraph_.vertex_names[3] == "p03"
 
 
-def test_rows_in_another_order_than_vertices_are_told(people, clubs):
+def test_rows_in_another_order_than_vertices_are_refused(people, clubs):
     table = pd.read_csv(people, index_col="id")
     H = hg.construct.from_table(pd.read_csv(clubs), vertex="id", hyperedge="club", vertices=table.index)
     turned = table.iloc[::-1]
@@ -72,18 +72,18 @@ def test_rows_in_another_order_than_vertices_are_told(people, clubs):
     for model in (hg.HypergraphClassifier(), hg.HypergraphEmbedding()):
         with pytest.raises(ValueError, match=message):
             model.fit(turned[["height"]], turned["town"], hypergraph=H)
-    mended = turned.loc[H.vertex_names]
-    hg.HypergraphClassifier(max_epochs=2).fit(mended[["height"]], mended["town"], hypergraph=H)
+    sorted_rows = turned.loc[H.vertex_names]
+    hg.HypergraphClassifier(max_epochs=2).fit(sorted_rows[["height"]], sorted_rows["town"], hypergraph=H)
 
 
-def test_labels_in_another_order_than_rows_are_told(people):
+def test_labels_in_another_order_than_rows_are_refused(people):
     table = pd.read_csv(people, index_col="id")
     with pytest.raises(ValueError, match="y must have its labels in the order of the rows of X; label 0 is 'p39'"):
         hg.HypergraphClassifier().fit(table[["age"]], table["town"][::-1])
 
 
 @pytest.mark.parametrize("missing", ["-1", "", "NA", "null"])
-def test_what_stands_for_a_missing_label_is_no_class(clubs, tmp_path, missing):
+def test_a_marker_of_missing_labels_is_not_a_class(clubs, tmp_path, missing):
     labels = tmp_path / "labels.csv"
     rows = [f"p{place:02d},{missing if place > 9 else place % 2}" for place in range(40)]
     labels.write_text("id,label\n" + "\n".join(rows) + "\n")
@@ -104,14 +104,14 @@ def test_two_classes_may_be_called_minus_one_and_one(clubs):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"id,club\n", "incidences: there must be at least one row"),
-        (b"", "there must be a column for the vertex; there is none: the file is empty"),
-        (b"id;club\np01;chess\n", "column for the hyperedge; there is only 'id;club'. Columns are separated by commas"),
+        (b"id,club\n", "incidences: the table must have at least one row"),
+        (b"", "the table must have a column for the vertex; got no column: the file is empty"),
+        (b"id;club\np01;chess\n", "column for the hyperedge; got only 'id;club'. Separate columns by commas"),
         ("id,clüb\np01,chess\n".encode("latin-1"), "clubs.csv must be text in UTF-8"),
     ],
     ids=["header only", "empty", "semicolons", "Latin-1"],
 )
-def test_files_that_are_no_tables_are_told(tmp_path, content, message):
+def test_files_that_are_not_tables_are_refused(tmp_path, content, message):
     path, features = tmp_path / "clubs.csv", {"id": ["p01"], "age": [30]}
     path.write_bytes(content)
     with pytest.raises(ValueError, match=message):

@@ -1,4 +1,4 @@
-"""Datasets of one's own tables: files and tables in memory, ids, labels, splits, and what is refused."""
+"""Datasets from the user's own tables: files and tables in memory, ids, labels, splits, and errors."""
 
 import numpy as np
 import pandas
@@ -68,7 +68,7 @@ def test_tables_in_memory(kind):
     assert (data.name, data.source) == ("tables", "tables in memory")
 
 
-def test_columns_are_found_by_name_or_place_or_as_asked():
+def test_columns_are_found_by_name_by_position_or_as_asked():
     swapped = {"hyperedge": ["x", "y"], "note": [0, 0], "vertex": ["a", "b"]}
     by_place = {"who": ["a", "b"], "where": ["x", "y"]}
     for table in (swapped, by_place):
@@ -106,7 +106,7 @@ def test_numbers_and_text_number_the_hyperedges_alike():
         from_tables(incidences={"vertex": ["a", "b"], "hyperedge": ["x", None]})
 
 
-def test_without_features_the_memberships_are_the_features():
+def test_without_features_the_incidence_matrix_is_used():
     incidences = {"v": ["b", "a", "z"], "e": ["x", "x", "y"]}
     labels = {"vertex": ["z", "a", "b"], "label": [0, 1, 0], "split": ["train", "val", "test"]}
     data = from_tables(incidences=incidences, labels=labels, links={"from": ["a"], "to": ["b"]})
@@ -130,7 +130,7 @@ def test_features_that_are_mostly_zero_become_sparse():
     assert np.array_equal(data.x.toarray(), np.eye(20))
 
 
-def test_classes_are_sorted_as_what_they_are():
+def test_classes_are_sorted_by_their_type():
     vertices = [str(number) for number in range(9)]
     incidences = {"vertex": vertices, "hyperedge": ["x"] * 9}
     for labels, expected in [
@@ -219,12 +219,12 @@ def changed(table, **columns):
         (
             {"labels": changed(LABELS, split=["train", "dev", "", ""])},
             ValueError,
-            r"train, val, test or nothing; got 'dev'",
+            r"train, val, test or empty cells; got 'dev'",
         ),
         (
             {"labels": changed(LABELS, split=["train", "val", "", "test"])},
             ValueError,
-            r"label; '007', for test, has none",
+            r"label; '007', in test, has none",
         ),
         (
             {"labels": {"vertex": list("abc"), "label": list("rbr")}},
@@ -244,9 +244,9 @@ def changed(table, **columns):
             r"incidences: .* row 1 has",
         ),
         ({"incidences": changed(INCIDENCES, weight=[1, 2, 3, 3, 3])}, ValueError, r"incidences: .* 'x' has"),
-        ({"incidences": {"vertex": ["a"]}}, ValueError, r"incidences: there must be a column for the hyperedge"),
-        ({"vertex": "id"}, ValueError, r"incidences: there must be a column 'id', as vertex says; there are 'vertex'"),
-        ({"hyperedge": "vertex"}, ValueError, r"must be in two columns; both are in 'vertex'"),
+        ({"incidences": {"vertex": ["a"]}}, ValueError, r"incidences: the table must have a column for the hyperedge"),
+        ({"vertex": "id"}, ValueError, r"incidences: vertex must name a column; got 'id'\. The columns are 'vertex'"),
+        ({"hyperedge": "vertex"}, ValueError, r"must be in different columns; both are in 'vertex'"),
         ({"incidences": {"vertex": [], "hyperedge": []}, "features": None, "labels": None}, ValueError, r"no rows"),
         ({"incidences": 3}, TypeError, r"incidences: table must be"),
         ({"incidences": "nowhere.csv"}, FileNotFoundError, r"nowhere\.csv"),
@@ -257,7 +257,7 @@ def changed(table, **columns):
         ),
     ],
 )
-def test_what_does_not_fit_is_refused_with_its_place(tables, error, match):
+def test_tables_that_do_not_fit_are_refused_with_the_place(tables, error, match):
     given = {"incidences": INCIDENCES, "features": FEATURES, "labels": LABELS, **tables}
     with pytest.raises(error, match=match):
         from_tables(**given)

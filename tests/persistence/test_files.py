@@ -1,6 +1,7 @@
 import os
 import resource
 import stat
+import threading
 
 import pytest
 
@@ -9,7 +10,7 @@ from hypergnn.persistence import files
 
 @pytest.fixture
 def events(monkeypatch):
-    """What is brought to the disk and what is renamed, in order: inode and size, or the two names."""
+    """What is synced and what is renamed, in order: inode and size, or the new name."""
     seen = []
     real_fsync, real_replace = os.fsync, os.replace
 
@@ -51,7 +52,7 @@ def test_a_failed_atomic_write_leaves_the_old_content_and_nothing_else(tmp_path,
     assert os.listdir(tmp_path) == ["a.bin"]
 
 
-def test_an_atomic_write_keeps_to_the_rights_that_the_user_wants(tmp_path):
+def test_an_atomic_write_respects_the_umask(tmp_path):
     files.write_atomic(tmp_path / "atomic", b"")
     (tmp_path / "plain").write_bytes(b"")
     assert (tmp_path / "atomic").stat().st_mode == (tmp_path / "plain").stat().st_mode
@@ -67,7 +68,7 @@ def test_append_syncs_all_its_bytes_and_the_name_of_a_new_file(tmp_path, events)
 
 
 @pytest.mark.parametrize("at", [3, 5])
-def test_append_refuses_a_file_of_another_size_and_leaves_it(tmp_path, at):
+def test_append_refuses_a_file_of_another_size_and_does_not_change_it(tmp_path, at):
     path = tmp_path / "a.txt"
     path.write_bytes(b"1234")
     with pytest.raises(OSError, match=f"must be {at} bytes long; got 4"):
@@ -75,7 +76,7 @@ def test_append_refuses_a_file_of_another_size_and_leaves_it(tmp_path, at):
     assert path.read_bytes() == b"1234"
 
 
-def test_a_disk_that_is_full_in_the_middle_of_a_line_leaves_no_part_of_it(tmp_path):
+def test_a_disk_that_fills_up_within_a_line_leaves_no_part_of_it(tmp_path):
     path = tmp_path / "a.txt"
     files.append(path, b"first\n", at=0)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -88,7 +89,7 @@ def test_a_disk_that_is_full_in_the_middle_of_a_line_leaves_no_part_of_it(tmp_pa
     assert path.read_bytes() == b"first\n"
 
 
-def test_cut_takes_away_the_end_only_and_syncs(tmp_path, events):
+def test_cut_removes_only_the_end_and_syncs(tmp_path, events):
     path = tmp_path / "a.txt"
     assert files.cut(path, 0) == 0
     path.write_bytes(b"123456")
@@ -99,19 +100,75 @@ def test_cut_takes_away_the_end_only_and_syncs(tmp_path, events):
     assert events == [(path.stat().st_ino, 4)]
 
 
-def test_a_lock_is_held_once_and_free_afterwards(tmp_path):
+def test_a_lock_has_one_holder_and_is_free_afterwards(tmp_path):
     path = tmp_path / "lock"
     with files.locked(path):
         again = files.locked(path)
         with pytest.raises(files.LockedError, match=f"this process, process id {os.getpid()}, has it open"):
             again.__enter__()
-        assert path.read_text() == str(os.getpid())
+        assert int(path.read_text()) == os.getpid()
     with files.locked(path):
         pass
 
 
-def test_a_lock_is_free_after_an_error_under_it(tmp_path):
+def test_a_lock_is_released_after_an_error(tmp_path):
     with pytest.raises(RuntimeError), files.locked(tmp_path / "lock"):
         raise RuntimeError
     with files.locked(tmp_path / "lock"):
         pass
+
+
+def test_a_lock_may_be_released_by_another_thread(tmp_path):
+    lock = files.locked(tmp_path / "lock")
+    lock.__enter__()
+    thread = threading.Thread(target=lock.__exit__, args=(None, None, None))
+    thread.start()
+    thread.join()
+    with files.locked(tmp_path / "lock"):
+        pass
+
+
+def test_a_forked_child_neither_keeps_nor_releases_the_lock(tmp_path):
+    path = tmp_path / "lock"
+    with files.locked(path):
+        reader, writer = os.pipe()
+        child = os.fork()
+        if not child:  # the child holds nothing, so this is refused by the lock of the parent
+            try:
+                with files.locked(path):
+                    os.write(writer, b"the child has it")
+            except files.LockedError as error:
+                os.write(writer, str(error).encode())
+            finally:
+                os._exit(0)
+        os.waitpid(child, 0)
+        assert f"another process, process id {os.getpid()}, has it open" in os.read(reader, 1000).decode()
+        with pytest.raises(files.LockedError):
+            files.locked(path).__enter__()
+        reader_of_life, held = os.pipe()
+        child = os.fork()
+        if not child:
+            os.close(held)
+            os.read(reader_of_life, 1)  # lives until the parent closes its end
+            os._exit(0)
+    with files.locked(path):
+        pass
+    for descriptor in (reader, writer, reader_of_life, held):
+        os.close(descriptor)
+    os.waitpid(child, 0)
+
+
+def test_a_forked_child_may_leave_the_block(tmp_path):
+    held = files.locked(tmp_path / "lock")
+    held.__enter__()
+    child = os.fork()
+    if not child:
+        try:
+            held.__exit__(None, None, None)
+        except BaseException:
+            os._exit(1)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    with pytest.raises(files.LockedError):
+        files.locked(tmp_path / "lock").__enter__()
+    held.__exit__(None, None, None)

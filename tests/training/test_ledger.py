@@ -339,7 +339,7 @@ def test_curves_torn_at_any_byte_are_repaired(tmp_path):
 
 
 def test_a_whole_run_is_opened_in_silence(tmp_path, caplog):
-    caplog.set_level(logging.DEBUG)
+    caplog.set_level(logging.DEBUG, logger="hypergnn")
     fill(fill(tmp_path, [0, 1]), [2])
     assert not caplog.records
 

@@ -1,4 +1,4 @@
-"""Checks of what a caller gives: each raises before any work and says what must be, what was given, how to mend it."""
+"""Checks of arguments: each error says what was expected, what was passed and how to fix it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch import Tensor
 
 Ids = npt.NDArray[np.integer[Any]]
 Names = npt.NDArray[Any]
-"""One name per vertex or hyperedge: strings, or whatever the caller's ids are."""
+"""One name per vertex or hyperedge: strings, or ids of any other type."""
 
 
 def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
@@ -56,7 +56,7 @@ def as_ids(name: str, values: Any, size: int, size_name: str, *, minimum: int = 
 
 
 def check_ids(name: str, values: Any, size: int, size_name: str, *, minimum: int = 0) -> npt.NDArray[np.integer[Any]]:
-    """Do as :func:`as_ids` does, but return integers as wide as they came: a copy of many of them takes memory."""
+    """Check ids as :func:`as_ids` does, but keep their integer type: converting many ids takes memory."""
     array = values.detach().cpu().numpy() if isinstance(values, Tensor) else _as_numbers(name, values)
     if array.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, one id per entry; got shape {array.shape}.")
@@ -77,7 +77,7 @@ def check_ids(name: str, values: Any, size: int, size_name: str, *, minimum: int
 
 
 def as_centroids(values: Any, n_vertices: int, n_hyperedges: int) -> Tensor | None:
-    """Return the centroid of each hyperedge as a new tensor, -1 where there is none; ``None`` if none has one."""
+    """Return the centroid of each hyperedge as a new tensor, -1 for none; ``None`` if no hyperedge has one."""
     if values is None:
         return None
     ids = as_ids("centroid", values, n_vertices, "n_vertices", minimum=-1)
@@ -87,7 +87,7 @@ def as_centroids(values: Any, n_vertices: int, n_hyperedges: int) -> Tensor | No
 
 
 def as_members(members: Any) -> list[Any]:
-    """Return the vertices of one hyperedge as a list, or raise if they are no ids."""
+    """Return the vertices of one hyperedge as a list, or raise if they are not ids."""
     if isinstance(members, (np.ndarray, Tensor)) and members.ndim == 1:
         return list(members.tolist())
     if not isinstance(members, Iterable) or isinstance(members, (str, bytes, np.ndarray, Tensor)):
@@ -99,7 +99,7 @@ def as_members(members: Any) -> list[Any]:
 
 
 def as_pairs(name: str, matrix: Any, sides: str, advice: str) -> tuple[Ids, Ids, tuple[int, int]]:
-    """Return rows and columns of the ones in a sparse matrix of zeros and ones, and its shape, or raise."""
+    """Return the rows and columns of the ones in a sparse 0/1 matrix, and its shape, or raise."""
     if not sparse.issparse(matrix):
         raise TypeError(
             f"{name} must be a SciPy sparse matrix; got {type(matrix).__name__}. "
@@ -123,7 +123,7 @@ def _as_numbers(name: str, values: Any) -> npt.NDArray[Any]:
 
 
 def as_weight(values: Any, n_hyperedges: int) -> npt.NDArray[np.float64]:
-    """Return hyperedge weights as a new float64 array, ones where ``values`` is ``None``, or raise."""
+    """Return hyperedge weights as a new float64 array, all ones if ``values`` is ``None``, or raise."""
     if values is None:
         return np.ones(n_hyperedges)
     if isinstance(values, Tensor) and values.requires_grad:
@@ -137,20 +137,20 @@ def as_weight(values: Any, n_hyperedges: int) -> npt.NDArray[np.float64]:
     if array.shape != (n_hyperedges,):
         raise ValueError(f"weight must have shape ({n_hyperedges},), one entry per hyperedge; got {array.shape}.")
     weight = np.array(array, dtype=np.float64)
-    # The bounds keep quotients of degrees, and the gradients of these, finite in float32 as well.
+    # The bounds keep quotients of degrees and their gradients finite, in float32 too.
     legal = (weight >= 1e-15) & (weight <= 1e15)
     if not legal.all():
         hyperedge = int(np.flatnonzero(~legal)[0])
         raise ValueError(
             f"weight must be positive and finite (1e-15 to 1e15); got {weight[hyperedge]} for hyperedge {hyperedge}. "
-            "Leave a hyperedge out instead of giving it no weight; a common factor of all weights changes no "
-            "normalised transition."
+            "Remove a hyperedge instead of giving it weight 0; multiplying all weights by the same factor does not "
+            "change a normalised transition."
         )
     return weight
 
 
 def as_names(name: str, values: Any, size: int) -> Names | None:
-    """Return ``values`` as a new array of ``size`` different names, or raise; ``None`` if they only count from 0."""
+    """Return ``values`` as a new array of ``size`` unique names, or raise; ``None`` if they are 0, 1, 2, …."""
     if values is None:
         return None
     names = as_array(values).copy()
@@ -163,20 +163,20 @@ def as_names(name: str, values: Any, size: int) -> Names | None:
 
 
 def are_integers(names: Iterable[object]) -> bool:
-    """Whether all ``names`` are whole numbers."""
+    """Whether all ``names`` are integers."""
     if isinstance(names, np.ndarray) and names.dtype.kind != "O":
         return names.dtype.kind in "iu"
     return all(isinstance(name, (int, np.integer)) and not isinstance(name, bool) for name in names)
 
 
 def show_name(names: Names, place: Any) -> str:
-    """One of the names as an error quotes it."""
-    is_date = names.dtype.kind in "mM"  # which tolist() turns into bare numbers
+    """One of the names, formatted for an error message."""
+    is_date = names.dtype.kind in "mM"  # tolist() turns dates into integers
     return str(names[place]) if is_date else repr(names[place : place + 1].tolist()[0])
 
 
 def as_array(values: Any) -> npt.NDArray[Any]:
-    """Return ``values`` as an array; strings stay objects, neither padded to the longest nor mixed up with numbers."""
+    """Return ``values`` as an array; strings stay objects, neither padded nor merged with numbers."""
     if isinstance(values, Tensor):
         return values.detach().cpu().numpy()
     if isinstance(values, np.ndarray):
@@ -187,7 +187,7 @@ def as_array(values: Any) -> npt.NDArray[Any]:
 
 
 def find_named(what: str, wanted: Any, names: Names | None, size: int) -> int:
-    """The number of a vertex or hyperedge: of the one so called, or else the number itself, or raise."""
+    """Return the number of a vertex or hyperedge, given by name or by number, or raise."""
     listed = [] if names is None else names.tolist()
     if wanted in listed:
         return listed.index(wanted)

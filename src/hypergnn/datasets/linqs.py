@@ -1,8 +1,8 @@
-"""Cora as LINQS published it, text instead of pickles, put into the order of the Planetoid files.
+"""Parser for the LINQS files of Cora, which are plain text; the result is in the order of the Planetoid files.
 
-The two publications hold the same articles in different orders. ``cora_articles.txt`` lists the paper ids in the
-Planetoid order, which also says which articles belong to the public split. It was found by matching words and links;
-25 articles have a twin with the same words, links and class, so that it does not matter which of them is which.
+Both publications hold the same articles in different orders. ``cora_articles.txt`` lists the paper ids in Planetoid
+order, which also determines the public split. It was found by matching words and links. 25 articles have a twin with
+the same words, links and class; their relative order does not matter.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from hypergnn.datasets.errors import DataError
+from hypergnn.datasets.catalogue import DataError
 from hypergnn.datasets.planetoid import N_VALIDATION, Articles, Ids
 
 CORA_CLASSES = (
@@ -26,7 +26,7 @@ CORA_CLASSES = (
     "Case_Based",
     "Rule_Learning",
 )
-"""LINQS' names of the classes, in the order of the Planetoid label numbers."""
+"""LINQS class names, in the order of the Planetoid labels."""
 _N_TRAIN, _N_TEST = 140, 1000
 
 
@@ -34,7 +34,7 @@ def parse(content: Mapping[str, bytes]) -> Articles:
     """Read ``cora.content`` and ``cora.cites``.
 
     Raises:
-        DataError: If a file is truncated or corrupt, or has not the articles of Cora.
+        DataError: If a file is truncated or corrupt, or does not hold the articles of Cora.
     """
     articles = np.array(files("hypergnn.datasets").joinpath("cora_articles.txt").read_bytes().split(), dtype=np.int64)
     ids, words, labels = _read_content(content["cora.content"])
@@ -54,7 +54,7 @@ def parse(content: Mapping[str, bytes]) -> Articles:
 
 
 def _read_content(content: bytes) -> tuple[Ids, npt.NDArray[np.uint8], Ids]:
-    """Paper ids, words ``(N, F)`` and classes. A line is: id, a 0 or 1 for each word, class, with tabs between."""
+    """Paper ids, words ``(N, F)`` and classes. A line holds, separated by tabs: id, a 0 or 1 per word, class."""
     try:
         lines = [line.split(b"\t", 1) for line in content.splitlines()]
         ids = np.array([line[0] for line in lines], dtype=np.int64)
@@ -65,7 +65,7 @@ def _read_content(content: bytes) -> tuple[Ids, npt.NDArray[np.uint8], Ids]:
         raise DataError(f"cora.content is truncated or corrupt ({error}).") from error
     words = text[:, ::2] - ord("0")
     if text.shape[1] % 2 == 0 or (words > 1).any() or (text[:, 1::2] != ord("\t")).any():
-        raise DataError("cora.content is corrupt: words must be zeros and ones with tabs between them.")
+        raise DataError("cora.content is corrupt: words must be zeros and ones, separated by tabs.")
     return ids, words, labels
 
 
@@ -74,9 +74,9 @@ def _read_cites(content: bytes, articles: Ids) -> tuple[Ids, Ids]:
     try:
         pairs = np.array(content.split(), dtype=np.int64).reshape(-1, 2)
     except (ValueError, OverflowError) as error:
-        raise DataError(f"cora.cites is truncated or corrupt: each line must name two articles ({error}).") from error
+        raise DataError(f"cora.cites is truncated or corrupt: each line must hold two paper ids ({error}).") from error
     if not np.isin(pairs, articles).all():
-        raise DataError("cora.cites must name articles of cora.content only.")
+        raise DataError("cora.cites must refer only to articles in cora.content.")
     order = np.argsort(articles)
     positions = order[np.searchsorted(articles, pairs, sorter=order)]
     return positions[:, 1], positions[:, 0]

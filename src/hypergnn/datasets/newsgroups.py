@@ -1,4 +1,4 @@
-"""The 100-word selection of 20-newsgroup: postings, the words that occur in them, and four groups."""
+"""Parser for the 100-word version of 20 Newsgroups: postings, their words and four groups."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from hypergnn.datasets.errors import DataError
+from hypergnn.datasets.catalogue import DataError
 
 _READER = (
     "import sys; from hypergnn.datasets.newsgroups import digest, parse; "
     "print(digest(parse('the file', sys.stdin.buffer.read())))"
 )
 _PATIENCE = 120
-"""Seconds that a file may take which nobody vouches for."""
+"""Seconds to read an untrusted file."""
 
 
 class Postings(NamedTuple):
-    """The content of the file, before it becomes a dataset."""
+    """The parsed file."""
 
     x: sparse.csr_array  # (N, words) float32, 1 where the word occurs in the posting
     y: npt.NDArray[np.int64]  # (N,)
@@ -36,17 +36,17 @@ def parse(file: str, content: bytes) -> Postings:
     """Read a MATLAB file with ``documents``, ``newsgroups``, ``wordlist`` and ``groupnames``.
 
     Raises:
-        DataError: If the file is truncated or corrupt, or holds something else.
+        DataError: If the file is truncated or corrupt, or lacks a variable.
     """
     from scipy.io import loadmat
 
     try:
         parts = loadmat(io.BytesIO(content), variable_names=["documents", "newsgroups", "wordlist", "groupnames"])
-    except Exception as error:  # broken bytes make the reader raise almost anything
+    except Exception as error:  # damaged files make the reader raise almost anything
         raise DataError(f"{file} is truncated or corrupt: it is not a complete MATLAB file ({error}).") from error
     try:
         words, groups = _names(parts["wordlist"]), _names(parts["groupnames"])
-        parts["documents"].check_format(full_check=True)  # SciPy trusts the file, and would read beyond its memory
+        parts["documents"].check_format(full_check=True)  # SciPy does not validate indices and could read out of bounds
         x = sparse.csr_array(parts["documents"].T, dtype=np.float32)
         y = parts["newsgroups"].ravel().astype(np.int64) - 1  # the file counts groups from 1
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
@@ -58,7 +58,7 @@ def parse(file: str, content: bytes) -> Postings:
 
 
 def digest(postings: Postings) -> str:
-    """Checksum of what the postings are, whatever file they were in."""
+    """Checksum of the parsed postings, independent of the file format."""
     x, y, words, groups = postings
     names = json.dumps([x.shape, words, groups]).encode()
     numbers = b"".join(part.astype("<i8").tobytes() for part in (x.indptr, x.indices, y))
@@ -66,9 +66,9 @@ def digest(postings: Postings) -> str:
 
 
 def digest_apart(content: bytes) -> str | None:
-    """The :func:`digest` of a file that nobody vouches for, ``None`` if it has none.
+    """The :func:`digest` of an untrusted file, or ``None`` if it cannot be parsed.
 
-    It is read in a process of its own, because broken bytes can crash SciPy's reader, and whoever called it as well.
+    The file is read in a separate process because damaged bytes can crash SciPy's reader.
     """
     if content[:6] != b"MATLAB" or content[126:128] not in (b"IM", b"MI"):
         return None

@@ -1,6 +1,6 @@
-"""Where data comes from: a folder of the user's, the cache, the package index, the public address, in this order.
+"""Where data files come from, in this order: the user's folder, the cache, the package index, a public URL.
 
-Each file is read once, its sha256 compared, and the very bytes that were checked are what the parsers get.
+Each file is read once; the parsers get exactly the bytes whose checksum was verified.
 """
 
 from __future__ import annotations
@@ -13,19 +13,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hypergnn.datasets import download
-from hypergnn.datasets.catalogue import BUNDLES, WHEEL, Bundle, DataFile
-from hypergnn.datasets.download import SourceError
-from hypergnn.datasets.errors import DataNotFoundError
+from hypergnn.datasets.catalogue import BUNDLES, WHEEL, Bundle, DataFile, DataNotFoundError
+from hypergnn.datasets.download import CacheError, SourceError
 
 _log = logging.getLogger("hypergnn")
 
 Content = dict[str, bytes]
-"""The content of each file, by its name without the folder."""
+"""Content of each file, by file name without the folder."""
 
 
 @dataclass(frozen=True)
 class Fetched:
-    """The checked content of a dataset's files, and the source that had them."""
+    """The verified files of a dataset, and the source they came from."""
 
     bundle: Bundle
     content: Content
@@ -33,12 +32,12 @@ class Fetched:
 
     @property
     def origin(self) -> str:
-        """Form and source in a few words."""
+        """Format and source, for display."""
         return f"{self.bundle.form} data from {self.source}"
 
 
 def cache_folder() -> Path:
-    """The folder where downloads are kept: ``HYPERGNN_CACHE``, or the place that the operating system has for caches.
+    """The folder for downloaded files: ``HYPERGNN_CACHE``, or the cache folder of the operating system.
 
     Example:
         >>> cache_folder().is_absolute()
@@ -51,27 +50,26 @@ def cache_folder() -> Path:
 
 
 def fetch(name: str, *, data_dir: str | os.PathLike[str] | None = None, quiet: bool = False) -> Fetched:
-    """Get the files of a dataset from the first source that has them all, and check them.
+    """Get the files of a dataset from the first source that has them all, and verify their checksums.
 
     Args:
         name: A dataset that has files.
-        data_dir: Folder to look in first; ``HYPERGNN_DATA`` if omitted.
-        quiet: Show no progress bar (there is none anyway where there is no terminal).
+        data_dir: Folder to search first; ``HYPERGNN_DATA`` if omitted.
+        quiet: Show no progress bar. Without a terminal there is none in any case.
 
     Raises:
-        DataNotFoundError: If no source has them.
+        DataNotFoundError: If no source has the files.
     """
-    answers: list[str] = []
+    failures: dict[str, list[SourceError]] = {}
     for label, read in _sources(data_dir, quiet):
-        found, refusals = _ask(name, label, read)
+        found, failures[label] = _ask(name, label, read)
         if found is not None:
             return found
-        answers.append(f"{label}: {'; '.join(dict.fromkeys(refusals)) or 'does not carry it'}.")
-    raise DataNotFoundError(_failure(name, answers))
+    raise DataNotFoundError(_failure(name, failures))
 
 
 def find_local(name: str, *, data_dir: str | os.PathLike[str] | None = None) -> str | None:
-    """The local source that has all the files of a dataset, without any download; ``None`` if there is none."""
+    """The local source that has all files of a dataset, or ``None``; downloads nothing."""
     for label, read in _local_sources(data_dir):
         found, _ = _ask(name, label, read)
         if found is not None:
@@ -80,7 +78,7 @@ def find_local(name: str, *, data_dir: str | os.PathLike[str] | None = None) -> 
 
 
 Reader = Callable[[Bundle], Content | None]
-"""Reads all the files of a bundle, raises :class:`SourceError`, or returns ``None`` if the source never has them."""
+"""Reads all files of a bundle; raises :class:`SourceError` on failure, returns ``None`` if the source lacks them."""
 
 
 def _local_sources(data_dir: str | os.PathLike[str] | None) -> Iterator[tuple[str, Reader]]:
@@ -88,7 +86,7 @@ def _local_sources(data_dir: str | os.PathLike[str] | None) -> Iterator[tuple[st
     if chosen:
         folder = Path(os.path.expanduser(chosen))
         if not os.path.isdir(folder):
-            _log.warning("%s is passed over: %s is not a folder that can be read.", label, folder)
+            _log.warning("%s is skipped: %s is not a readable folder.", label, folder)
         yield label, lambda bundle: _read_folder(folder, bundle)
     yield "the cache", lambda bundle: _read_folder(cache_folder(), bundle)
 
@@ -96,21 +94,21 @@ def _local_sources(data_dir: str | os.PathLike[str] | None) -> Iterator[tuple[st
 def _sources(data_dir: str | os.PathLike[str] | None, quiet: bool) -> Iterator[tuple[str, Reader]]:
     yield from _local_sources(data_dir)
     yield f"the package index ({WHEEL})", lambda bundle: _read_wheel(bundle, quiet)
-    yield "the public address", lambda bundle: _read_urls(bundle, quiet)
+    yield "the public URL", lambda bundle: _read_urls(bundle, quiet)
 
 
-def _ask(name: str, label: str, read: Reader) -> tuple[Fetched | None, list[str]]:
-    """What one source has of a dataset, in any of its forms, or why it has none of them."""
-    refusals: list[str] = []
+def _ask(name: str, label: str, read: Reader) -> tuple[Fetched | None, list[SourceError]]:
+    """The files of a dataset in the first format that the source has, and why it lacks the others."""
+    failures: list[SourceError] = []
     for bundle in BUNDLES[name]:
         try:
             content = read(bundle)
         except SourceError as error:
-            refusals.append(str(error))
+            failures.append(error)
             continue
         if content is not None:
-            return Fetched(bundle, content, label), refusals
-    return None, refusals
+            return Fetched(bundle, content, label), failures
+    return None, failures
 
 
 def _read_folder(folder: Path, bundle: Bundle) -> Content:
@@ -124,7 +122,7 @@ def _read_folder(folder: Path, bundle: Bundle) -> Content:
 
 
 def _read_checked(folder: Path, file: DataFile) -> bytes:
-    """The content of a file that stands in its sub-folder or directly in ``folder``."""
+    """The verified content of a file, which lies in its sub-folder or directly in ``folder``."""
     try:
         place = next((place for place in (folder / file.path, folder / file.name) if place.is_file()), None)
         content = None if place is None else place.read_bytes()
@@ -160,13 +158,15 @@ def _read_urls(bundle: Bundle, quiet: bool) -> Content | None:
     return content
 
 
-def _failure(name: str, answers: list[str]) -> str:
-    forms = " or ".join(", ".join(file.path for file in bundle.files) for bundle in BUNDLES[name])
-    tried = "\n".join(f"- {answer}" for answer in answers)
-    is_unwritten = any(download.NOT_WRITTEN in answer for answer in answers)
-    cache = "name a folder that can be written in HYPERGNN_CACHE; " if is_unwritten else ""
+def _failure(name: str, failures: dict[str, list[SourceError]]) -> str:
+    """The message when no source has the files; ``failures`` holds the errors of each source."""
+    formats = " or ".join(", ".join(file.path for file in bundle.files) for bundle in BUNDLES[name])
+    reasons = {label: "; ".join(dict.fromkeys(map(str, errors))) for label, errors in failures.items()}
+    tried = "\n".join(f"- {label}: {reason or 'does not have it'}." for label, reason in reasons.items())
+    is_unwritten = any(isinstance(error, CacheError) for errors in failures.values() for error in errors)
+    cache = "set HYPERGNN_CACHE to a writable folder; " if is_unwritten else ""
     return (
         f"No source has the files of {name}. Tried:\n{tried}\n"
-        f"What you can do: {cache}put {forms} into a folder and name it in HYPERGNN_DATA, data_dir= or --data-dir; "
-        f"or run `hypergnn data fetch {name}` where there is a network and bring the cache folder over."
+        f"To fix this: {cache}put {formats} into a folder and pass it as HYPERGNN_DATA, data_dir= or --data-dir; "
+        f"or run `hypergnn data fetch {name}` on a machine with network access and copy its cache folder here."
     )

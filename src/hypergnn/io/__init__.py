@@ -1,11 +1,11 @@
-"""Other people's formats: libraries (``to_…``, ``from_…``) and files (``write_…``, ``read_…``).
+"""Convert to and from other libraries (``to_…``, ``from_…``) and file formats (``write_…``, ``read_…``).
 
-Each pair is lossless for what both sides can hold. What one of them cannot hold is refused with an error that says so,
-never dropped silently; ``ignore`` lets it go, see :mod:`hypergnn.io.losses`. Libraries are imported when a function
-needs them: ``pip install '.[interop,tables]'`` in the folder of the source brings them all.
+Each pair is lossless for everything that both sides can hold. If something would be lost, an error says what; pass
+``ignore`` to drop it, see :mod:`hypergnn.io.losses`. Libraries are imported when a function needs them; install all
+of them with ``pip install '.[interop,tables]'`` in the source folder.
 
-Vertices and hyperedges that have no names are called by their numbers, and the other way round: names that are exactly
-the numbers 0, 1, 2, …, in whatever order, are taken for numbers, so that vertex 2 of the other side is vertex 2 here.
+Vertices and hyperedges without names are identified by their numbers. Conversely, names that are exactly the numbers
+0, 1, 2, …, in any order, are read as numbers: vertex 2 there is vertex 2 here.
 
 Example:
     >>> from hypergnn import Hypergraph, io

@@ -1,7 +1,7 @@
-"""Files in the Hypergraph Interchange Format (HIF), version 0.1: JSON that most hypergraph libraries read and write.
+"""The Hypergraph Interchange Format (HIF), version 0.1: JSON files that most hypergraph libraries read and write.
 
-A document is an object with a list ``incidences`` of objects with ``edge`` and ``node``, and optionally lists ``nodes``
-and ``edges`` with attributes of their own, which is also where isolated vertices and empty hyperedges stand.
+A document is an object with a list ``incidences`` of objects with ``edge`` and ``node``. The optional lists ``nodes``
+and ``edges`` hold attributes, isolated vertices and empty hyperedges.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def _is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _is_id(value: object) -> bool:  # to JSON Schema, 1.0 is an integer as well
+def _is_id(value: object) -> bool:  # 1.0 is an integer in JSON Schema
     return isinstance(value, str) or (_is_number(value) and (isinstance(value, int) or value.is_integer()))
 
 
@@ -46,20 +46,20 @@ _RECORDS = {
 }
 _REQUIRED = {"nodes": ("node",), "edges": ("edge",), "incidences": ("edge", "node")}
 
-# What HyperNetX adds to every file, although each record says it of itself.
-_SAYS_NOTHING = {"default_attrs": {part: {"weight": 1, "attrs": {}} for part in ("nodes", "edges", "incidences")}}
+# HyperNetX writes these defaults into every file; they carry no information.
+_HYPERNETX_DEFAULTS = {"default_attrs": {part: {"weight": 1, "attrs": {}} for part in ("nodes", "edges", "incidences")}}
 
 
 def write_hif(H: Hypergraph, path: str | os.PathLike[str], *, ignore: Collection[str] = ()) -> None:
-    """Write a hypergraph as a HIF document, with all its vertices, hyperedges, names, weights and centroids.
+    """Write a hypergraph as a HIF document, with all vertices, hyperedges, names, weights and centroids.
 
-    Weights stand both as ``weight`` of an edge, which is the format's place for them, and among its ``attrs``, which is
-    where XGI looks; weights that are all 1 are left out. Centroids stand among the ``attrs``.
+    Weights are written twice: as ``weight`` of an edge, as the format specifies, and in its ``attrs``, where XGI looks
+    for them. They are omitted if all are 1. Centroids are in ``attrs``.
 
     Args:
-        H: The hypergraph; its names must be strings or whole numbers.
-        path: The file, which is replaced as a whole or, if anything fails, not touched.
-        ignore: What may be left out, as :mod:`hypergnn.io.losses` explains: ``"names"``, if HIF cannot hold them.
+        H: The hypergraph; its names must be strings or integers.
+        path: The file; replaced atomically, and unchanged if writing fails.
+        ignore: What may be dropped, see :mod:`hypergnn.io.losses`: ``"names"``, if HIF cannot hold them.
 
     Example:
         >>> import tempfile, pathlib
@@ -92,16 +92,16 @@ def write_hif(H: Hypergraph, path: str | os.PathLike[str], *, ignore: Collection
 def read_hif(path: str | os.PathLike[str], *, ignore: Collection[str] = ()) -> Hypergraph:
     """Read a hypergraph from a HIF document.
 
-    Vertices are numbered as ``nodes`` lists them, then as they occur in ``incidences``; likewise hyperedges. Ids become
-    names, except ids that are just the numbers from 0 on.
+    Vertices are numbered in the order of ``nodes``, then of ``incidences``; likewise hyperedges. Ids become names,
+    unless they are exactly the numbers 0, 1, 2, ….
 
     Args:
         path: The file.
-        ignore: What may be left out, as :mod:`hypergnn.io.losses` explains, e.g. ``("direction", "attrs")``.
+        ignore: What may be dropped, see :mod:`hypergnn.io.losses`, e.g. ``("direction", "attrs")``.
 
     Raises:
-        FileNotFoundError: If there is no such file.
-        ValueError: If the file is no valid HIF, or something in it that is not to be ignored would be lost.
+        FileNotFoundError: If the file does not exist.
+        ValueError: If the file is not valid HIF, or something would be lost that is not in ``ignore``.
 
     Example:
         >>> import tempfile, pathlib
@@ -137,7 +137,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) < len(pairs):
         key, times = Counter(key for key, _ in pairs).most_common(1)[0]
-        raise ValueError(f"an object must have each key once; {key!r} is there {times} times.")
+        raise ValueError(f"an object must have each key once; {key!r} occurs {times} times.")
     return made
 
 
@@ -165,12 +165,12 @@ def _check_fields(where: str, record: dict[str, Any], rules: dict[str, _Rule], r
 
 def _to_parts(document: dict[str, Any]) -> Parts:
     metadata = document.get("metadata", {})
-    parts = Parts(metadata={} if metadata == _SAYS_NOTHING else metadata)
+    parts = Parts(metadata={} if metadata == _HYPERNETX_DEFAULTS else metadata)
     for kind, key, listed in (("nodes", "node", parts.vertices), ("edges", "edge", parts.hyperedges)):
         for record in document.get(kind, []):
             name = _name(record[key])
             if name in listed:
-                raise ValueError(f"{kind} must list each {key} once; {name!r} is there twice.")
+                raise ValueError(f"{kind} must list each {key} once; {name!r} occurs twice.")
             listed[name] = _attributes(record, f"{key} {name!r}")
     for record in document["incidences"]:
         vertex, hyperedge = _name(record["node"]), _name(record["edge"])
@@ -191,6 +191,6 @@ def _attributes(record: dict[str, Any], where: str) -> Attributes:
     for key in own:
         if key in record.get("attrs", {}) and record["attrs"][key] != own[key]:
             raise ValueError(
-                f"{key!r} of {where} must be told once; got {own[key]!r}, and {record['attrs'][key]!r} in attrs."
+                f"{key!r} of {where} must be given once; got {own[key]!r}, and {record['attrs'][key]!r} in attrs."
             )
     return attributes

@@ -1,20 +1,20 @@
-"""What a conversion cannot carry over: refused with one clear error, unless the caller says that it may be left out.
+"""What a conversion cannot hold: an error, unless the caller allows it to be dropped.
 
 Every function that might lose something takes ``ignore``, a tuple of the words below. Writing to a format that cannot
-hold part of a :class:`~hypergnn.Hypergraph` may lose
+hold every part of a :class:`~hypergnn.Hypergraph` may lose
 
 - ``"names"``: the names of vertices and hyperedges; their numbers are written instead,
 - ``"centroids"``: the vertices around which hyperedges were built,
 - ``"isolated"``: vertices without a hyperedge,
 - ``"empty"``: hyperedges without a vertex.
 
-Reading from a format that holds more than a hypergraph may lose
+Reading a format that holds more than a hypergraph may lose
 
 - ``"direction"``: which vertices are the head and which the tail of a hyperedge,
-- ``"asc"``: that the hyperedges are the faces of an abstract simplicial complex; they are taken as they are listed,
-- ``"vertex_weights"`` and ``"incidence_weights"``: weights other than 1 of vertices or of incidences,
-- ``"attrs"``: any other attribute of vertices, hyperedges or incidences,
-- ``"metadata"``: what is said of the hypergraph as a whole.
+- ``"asc"``: that the hyperedges are the faces of an abstract simplicial complex; only the listed ones are read,
+- ``"vertex_weights"`` and ``"incidence_weights"``: weights of vertices or of incidences other than 1,
+- ``"attrs"``: all other attributes of vertices, hyperedges or incidences,
+- ``"metadata"``: attributes of the hypergraph as a whole.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ READING = ("direction", "asc", "vertex_weights", "incidence_weights", "attrs", "
 
 
 def refuse(where: str, lost: Mapping[str, str], ignore: Collection[str], allowed: Collection[str]) -> None:
-    """Raise if anything is ``lost``, a description for each word, that the caller did not ask to ``ignore``.
+    """Raise if anything would be ``lost`` that is not in ``ignore``.
 
     Args:
-        where: The start of the message: what cannot hold what is lost.
-        lost: For each word a description of what would be lost; empty descriptions count as nothing.
-        ignore: The words that the caller gave.
-        allowed: The words that the caller may give.
+        where: What cannot hold it; the start of the message.
+        lost: For each word, a description of what would be lost; empty if nothing.
+        ignore: The words that the caller passed.
+        allowed: The words that the caller may pass.
     """
     check_ignore(ignore, allowed)
     refused = {word: what for word, what in lost.items() if what and word not in ignore}
     if refused:
         words = tuple(word for word in allowed if word in refused or word in ignore)
-        raise ValueError(f"{where} cannot hold {'; '.join(refused.values())}. Give ignore={words!r} to go on without.")
+        raise ValueError(f"{where} cannot hold {'; '.join(refused.values())}. Give ignore={words!r} to drop it.")
 
 
 def check_ignore(ignore: Collection[str], allowed: Collection[str]) -> None:
@@ -54,7 +54,7 @@ def check_ignore(ignore: Collection[str], allowed: Collection[str]) -> None:
 
 
 def check_holds(H: Hypergraph, holder: str, cannot_hold: tuple[str, ...], ignore: Collection[str]) -> None:
-    """Raise if ``H`` has something that ``holder`` cannot hold and that the caller did not ask to ignore."""
+    """Raise if ``H`` has something that ``holder`` cannot hold and that is not in ``ignore``."""
     has: dict[str, tuple[Any, str]] = {
         "names": (H.vertex_names is not None or H.hyperedge_names is not None, "the names of vertices and hyperedges"),
         "centroids": (H.centroid is not None, "the centroids of hyperedges"),

@@ -1,4 +1,4 @@
-"""Libraries that know vertices and hyperedges by name: NetworkX, XGI and HyperNetX."""
+"""Libraries that identify vertices and hyperedges by name: NetworkX, XGI and HyperNetX."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
     import networkx
     import xgi
 
-_SIDES = ("vertex", "hyperedge")  # as NetworkX numbers the sides of a bipartite graph: 0 and 1
+_SIDES = ("vertex", "hyperedge")  # in the order of NetworkX: bipartite=0 and bipartite=1
 
 
 def to_networkx(H: Hypergraph, *, ignore: Collection[str] = ()) -> networkx.Graph:
-    """The bipartite graph of vertices and hyperedges, with an edge for each incidence.
+    """Return the bipartite graph of vertices and hyperedges, with one edge per incidence.
 
     Its nodes are ``("vertex", name)`` and ``("hyperedge", name)``, so that a vertex and a hyperedge may share a name;
-    without names, numbers stand for them. Node attributes are ``bipartite``, 0 for vertices and 1 for hyperedges, and
-    for hyperedges ``weight`` and, where there is one, ``centroid``, the name of a vertex.
+    without names, the numbers are used. Node attributes are ``bipartite``, 0 for vertices and 1 for hyperedges;
+    hyperedges also have ``weight`` and, if they have one, ``centroid``, the name of a vertex.
 
     Args:
         H: The hypergraph.
-        ignore: What may be left out, as :mod:`hypergnn.io.losses` explains: ``"names"``, if they would be taken for
-            numbers.
+        ignore: What may be dropped, see :mod:`hypergnn.io.losses`: ``"names"``, if they would be read
+            back as numbers.
 
     Example:
         >>> from hypergnn import Hypergraph, io
@@ -52,13 +52,13 @@ def from_networkx(graph: networkx.Graph, *, ignore: Collection[str] = ()) -> Hyp
     """Make a hypergraph from a bipartite graph.
 
     Args:
-        graph: Each node must have the attribute ``bipartite``, 0 for vertices and 1 for hyperedges; ``weight`` and
-            ``centroid`` of hyperedges are kept. Nodes called ``("vertex", name)`` and ``("hyperedge", name)`` give
-            just their names.
-        ignore: What may be left out, as :mod:`hypergnn.io.losses` explains.
+        graph: Each node must have the attribute ``bipartite``, 0 for vertices and 1 for hyperedges. The attributes
+            ``weight`` and ``centroid`` of hyperedges are read. Nodes ``("vertex", name)`` and ``("hyperedge", name)``
+            become ``name``.
+        ignore: What may be dropped, see :mod:`hypergnn.io.losses`.
 
     Raises:
-        ValueError: If a node is on no side, an edge joins two nodes of a side, or something would be lost.
+        ValueError: If a node lacks ``bipartite``, an edge joins two nodes of the same side, or something would be lost.
 
     Example:
         >>> import networkx
@@ -89,12 +89,12 @@ def from_networkx(graph: networkx.Graph, *, ignore: Collection[str] = ()) -> Hyp
 
 
 def to_xgi(H: Hypergraph, *, ignore: Collection[str] = ()) -> xgi.Hypergraph:
-    """An XGI hypergraph with the same names, and ``weight`` and ``centroid`` as attributes of the edges.
+    """Return an XGI hypergraph with the same names, and ``weight`` and ``centroid`` as edge attributes.
 
     Args:
         H: The hypergraph.
-        ignore: What may be left out, as :mod:`hypergnn.io.losses` explains: ``"names"``, if they would be taken for
-            numbers.
+        ignore: What may be dropped, see :mod:`hypergnn.io.losses`: ``"names"``, if they would be read
+            back as numbers.
 
     Example:
         >>> from hypergnn import Hypergraph, io
@@ -114,15 +114,15 @@ def from_xgi(hypergraph: xgi.Hypergraph, *, ignore: Collection[str] = ()) -> Hyp
     """Make a hypergraph from an XGI hypergraph, with ``weight`` and ``centroid`` from the attributes of its edges.
 
     Args:
-        hypergraph: An ``xgi.Hypergraph``; with ``"direction"`` ignored also an ``xgi.DiHypergraph``, and with ``"asc"``
-            ignored also an ``xgi.SimplicialComplex``.
-        ignore: What may be left out, as :mod:`hypergnn.io.losses` explains.
+        hypergraph: An ``xgi.Hypergraph``, or with ``ignore=("direction",)`` an ``xgi.DiHypergraph``, or with
+            ``ignore=("asc",)`` an ``xgi.SimplicialComplex``.
+        ignore: What may be dropped, see :mod:`hypergnn.io.losses`.
 
     Example:
         >>> import xgi
         >>> from hypergnn import io
         >>> H = io.from_xgi(xgi.Hypergraph({"first": ["a", "b"], "second": ["b", "c"]}))
-        >>> H, sorted(H.vertex_names)  # the order is XGI's, which keeps members in sets
+        >>> H, sorted(H.vertex_names)  # XGI stores members as sets, without an order
         (Hypergraph(3 vertices, 2 hyperedges, 4 incidences), ['a', 'b', 'c'])
     """
     xgi = import_extra("xgi", "interop")
@@ -144,12 +144,12 @@ def from_xgi(hypergraph: xgi.Hypergraph, *, ignore: Collection[str] = ()) -> Hyp
 
 
 def to_hypernetx(H: Hypergraph, *, ignore: Collection[str] = ()) -> hypernetx.Hypergraph:
-    """A HyperNetX hypergraph with the same names and weights, and ``centroid`` as a property of the edges.
+    """Return a HyperNetX hypergraph with the same names and weights, and ``centroid`` as an edge property.
 
     Args:
-        H: The hypergraph. HyperNetX knows vertices and hyperedges only through incidences.
-        ignore: What may be left out, as :mod:`hypergnn.io.losses` explains: ``"isolated"``, ``"empty"``, and
-            ``"names"``, if they would be taken for numbers.
+        H: The hypergraph. HyperNetX stores vertices and hyperedges only as parts of incidences.
+        ignore: What may be dropped, see :mod:`hypergnn.io.losses`: ``"isolated"``, ``"empty"``, and
+            ``"names"``, if they would be read back as numbers.
 
     Example:
         >>> from hypergnn import Hypergraph, io
@@ -159,7 +159,7 @@ def to_hypernetx(H: Hypergraph, *, ignore: Collection[str] = ()) -> hypernetx.Hy
     """
     parts = _parts(H, "a HyperNetX hypergraph", ignore, ("isolated", "empty"))
     check_holds(H, "a HyperNetX hypergraph", ("isolated", "empty"), [word for word in ignore if word != "names"])
-    rows = [(hyperedge, vertex) for vertex, hyperedge, _ in parts.incidences]  # this order keeps that of the vertices
+    rows = [(hyperedge, vertex) for vertex, hyperedge, _ in parts.incidences]  # preserves the order of the vertices
     used = {hyperedge: parts.hyperedges[hyperedge] for hyperedge, _ in rows}
     hypernetx = import_extra("hypernetx", "interop")
     table = import_extra("pandas", "interop").DataFrame(rows, columns=["edges", "nodes"])
@@ -170,8 +170,8 @@ def from_hypernetx(hypergraph: hypernetx.Hypergraph, *, ignore: Collection[str] 
     """Make a hypergraph from a HyperNetX hypergraph, with the weights of its edges and their property ``centroid``.
 
     Args:
-        hypergraph: Its cell weights and node weights must be 1, unless they are ignored.
-        ignore: What may be left out, as :mod:`hypergnn.io.losses` explains.
+        hypergraph: Its cell weights and node weights must be 1, unless ignored.
+        ignore: What may be dropped, see :mod:`hypergnn.io.losses`.
 
     Example:
         >>> import hypernetx
@@ -210,7 +210,7 @@ def _properties(view: Any) -> dict[Any, dict[str, Any]]:
         values = own.get(name, default)
         merged = {**values["misc_properties"], **values}
         del merged["misc_properties"]
-        merged.pop("_level", None)  # which HyperNetX keeps for itself
+        merged.pop("_level", None)  # internal to HyperNetX
         found[name] = {key: value for key, value in merged.items() if not _is_missing(value)}
     return found
 

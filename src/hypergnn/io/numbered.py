@@ -1,4 +1,4 @@
-"""Libraries that know vertices and hyperedges by number: SciPy, PyTorch Geometric (PyG) and DeepHypergraph (DHG)."""
+"""Libraries that identify vertices and hyperedges by number: SciPy, PyTorch Geometric (PyG), DeepHypergraph (DHG)."""
 
 from __future__ import annotations
 
@@ -22,15 +22,19 @@ if TYPE_CHECKING:
     from scipy import sparse
     from torch_geometric.data import Data
 
-_KEPT_BY_PYG = {"centroid": "hyperedge_centroid", "vertex_names": "vertex_names", "hyperedge_names": "hyperedge_names"}
+_PYG_ATTRIBUTES = {
+    "centroid": "hyperedge_centroid",
+    "vertex_names": "vertex_names",
+    "hyperedge_names": "hyperedge_names",
+}
 
 
 def to_scipy(H: Hypergraph, *, ignore: Collection[str] = ()) -> tuple[sparse.csr_array, npt.NDArray[np.float64]]:
-    """The ``(N, M)`` incidence matrix of zeros and ones, and the ``(M,)`` weights of the hyperedges.
+    """Return the ``(N, M)`` incidence matrix of zeros and ones, and the ``(M,)`` hyperedge weights.
 
     Args:
         H: The hypergraph.
-        ignore: What may be left out, as :mod:`hypergnn.io.losses` explains: ``"names"``, ``"centroids"``.
+        ignore: What may be dropped, see :mod:`hypergnn.io.losses`: ``"names"``, ``"centroids"``.
 
     Example:
         >>> from hypergnn import Hypergraph, io
@@ -44,7 +48,7 @@ def to_scipy(H: Hypergraph, *, ignore: Collection[str] = ()) -> tuple[sparse.csr
 
 
 def from_scipy(incidence: sparse.sparray | sparse.spmatrix, weight: Any = None) -> Hypergraph:
-    """Make a hypergraph from a sparse ``(N, M)`` matrix of zeros and ones and the weights of the hyperedges.
+    """Make a hypergraph from a sparse ``(N, M)`` matrix of zeros and ones and the hyperedge weights.
 
     Args:
         incidence: One row per vertex and one column per hyperedge.
@@ -60,17 +64,17 @@ def from_scipy(incidence: sparse.sparray | sparse.spmatrix, weight: Any = None) 
 
 
 def to_pyg(H: Hypergraph, *, kind: str = "Data", dtype: torch.dtype = torch.float64) -> Data:
-    """A PyG data object with the incidences, to which features and labels can be added.
+    """Return a PyG data object with the incidences, to which features and labels can be added.
 
     It has ``hyperedge_index`` (``edge_index`` in a ``HyperGraphData``), ``hyperedge_weight``, ``num_nodes`` and
-    ``num_hyperedges``; the last one because PyG takes the number of hyperedges from the largest id, and so cannot see
-    empty ones at the end. Where ``H`` has them, there are also ``hyperedge_centroid``, ``vertex_names`` and
-    ``hyperedge_names``.
+    ``num_hyperedges``. PyG infers the number of hyperedges from the largest id and so misses empty ones at the end;
+    hence ``num_hyperedges``. If ``H`` has them, ``hyperedge_centroid``, ``vertex_names`` and ``hyperedge_names`` are
+    added.
 
     Args:
         H: The hypergraph.
         kind: ``"Data"`` or ``"HyperGraphData"``.
-        dtype: Of the weights. The default keeps them exactly; a network in single precision wants ``torch.float32``.
+        dtype: Of the weights. The default is exact; a network in single precision needs ``torch.float32``.
 
     Example:
         >>> from hypergnn import Hypergraph, io
@@ -83,9 +87,9 @@ def to_pyg(H: Hypergraph, *, kind: str = "Data", dtype: torch.dtype = torch.floa
     made = data.Data() if kind == "Data" else data.HyperGraphData()
     made.num_nodes = H.n_vertices
     made["hyperedge_index" if kind == "Data" else "edge_index"] = index
-    made["hyperedge_weight"] = H.weight.to(dtype, copy=True)  # what is done to data must not be done to H
+    made["hyperedge_weight"] = H.weight.to(dtype, copy=True)  # a copy: changes to data must not change H
     made["num_hyperedges"] = H.n_hyperedges
-    for ours, theirs in _KEPT_BY_PYG.items():
+    for ours, theirs in _PYG_ATTRIBUTES.items():
         if getattr(H, ours) is not None:
             made[theirs] = deepcopy(getattr(H, ours))
     return made
@@ -95,13 +99,13 @@ def from_pyg(data: Data) -> Hypergraph:
     """Make a hypergraph from the incidences of a PyG data object; features, labels and masks stay in ``data``.
 
     The number of vertices is ``num_nodes`` or the number of rows of ``x``. The number of hyperedges is
-    ``num_hyperedges``, or the number of weights, or else what PyG takes it for: the largest id plus one.
+    ``num_hyperedges``, or the number of weights, or else the largest id plus one, as in PyG.
 
     Args:
         data: A ``Data`` with ``hyperedge_index`` or a ``HyperGraphData`` with ``edge_index``.
 
     Raises:
-        ValueError: If there are no incidences or the number of vertices is not known.
+        ValueError: If there are no incidences or the number of vertices is unknown.
 
     Example:
         >>> from hypergnn import Hypergraph, io
@@ -114,16 +118,16 @@ def from_pyg(data: Data) -> Hypergraph:
         raise TypeError(f"data must be a torch_geometric Data; got {type(data).__name__}.")
     if isinstance(data, import_extra("torch_geometric.data", "interop").Batch):
         raise TypeError("data must be one Data; got a Batch of several. Convert each of data.to_data_list().")
-    held = data.to_dict()  # what was set, where attributes of the object would also be what PyG guesses
+    held = data.to_dict()  # only what was set; attributes of the object include what PyG infers
     index = held.get("edge_index" if isinstance(data, pyg.HyperGraphData) else "hyperedge_index")
     if not isinstance(index, Tensor) or index.dim() != 2 or index.shape[0] != 2:
         raise ValueError(
-            "data must have hyperedge_index, or edge_index in a HyperGraphData, a tensor of shape (2, incidences), "
-            f"vertices above hyperedges; got {tuple(index.shape) if isinstance(index, Tensor) else repr(index)}."
+            "data must have hyperedge_index (edge_index in a HyperGraphData), a tensor of shape (2, incidences) with "
+            f"vertices in the first row; got {tuple(index.shape) if isinstance(index, Tensor) else repr(index)}."
         )
     n_vertices = held.get("num_nodes", held["x"].shape[0] if held.get("x") is not None else None)
     if n_vertices is None:
-        raise ValueError("data must say how many vertices there are: set data.num_nodes or data.x.")
+        raise ValueError("data must define the number of vertices: set data.num_nodes or data.x.")
     weight = held.get("hyperedge_weight")
     inferred = int(index[1].max()) + 1 if index.shape[1] else 0
     return Hypergraph.from_incidence(
@@ -132,17 +136,17 @@ def from_pyg(data: Data) -> Hypergraph:
         n_vertices,
         held.get("num_hyperedges", inferred if weight is None else weight.shape[0]),
         weight,
-        **{ours: held.get(theirs) for ours, theirs in _KEPT_BY_PYG.items()},
+        **{ours: held.get(theirs) for ours, theirs in _PYG_ATTRIBUTES.items()},
     )
 
 
 def to_dhg(H: Hypergraph, *, ignore: Collection[str] = ()) -> dhg.Hypergraph:
-    """A DHG hypergraph with the same vertices, hyperedges and weights.
+    """Return a DHG hypergraph with the same vertices, hyperedges and weights.
 
     Args:
-        H: The hypergraph. DHG needs a vertex, and merges hyperedges that have the same vertices, which would change the
-            numbers of the others and the weights: such a hypergraph is refused.
-        ignore: What may be left out, as :mod:`hypergnn.io.losses` explains: ``"names"``, ``"centroids"``.
+        H: The hypergraph. It must have a vertex and no two hyperedges with the same vertices: DHG would merge them,
+            which changes weights and the numbers of other hyperedges.
+        ignore: What may be dropped, see :mod:`hypergnn.io.losses`: ``"names"``, ``"centroids"``.
 
     Example:
         >>> from hypergnn import Hypergraph, io
@@ -156,8 +160,8 @@ def to_dhg(H: Hypergraph, *, ignore: Collection[str] = ()) -> dhg.Hypergraph:
     if len(set(members)) < len(members):
         repeated, times = Counter(members).most_common(1)[0]
         raise ValueError(
-            f"a DHG hypergraph merges hyperedges with the same vertices; {times} have {list(repeated)[:10]}. "
-            "Merge such hyperedges first, with the sum of their weights."
+            f"DHG merges hyperedges with the same vertices; {times} have {list(repeated)[:10]}. "
+            "Merge these hyperedges first and add up their weights."
         )
     return import_extra("dhg", "interop").Hypergraph(H.n_vertices, members or None, H.weight.tolist())
 
@@ -166,9 +170,9 @@ def from_dhg(hypergraph: dhg.Hypergraph, *, ignore: Collection[str] = ()) -> Hyp
     """Make a hypergraph from the vertices, hyperedges and weights of a DHG hypergraph.
 
     Args:
-        hypergraph: Its groups of hyperedges are put one after another.
-        ignore: What may be left out, as :mod:`hypergnn.io.losses` explains: ``"vertex_weights"``, and with ``"attrs"``
-            which group each hyperedge is in, if there are several.
+        hypergraph: Its groups of hyperedges are concatenated.
+        ignore: What may be dropped, see :mod:`hypergnn.io.losses`: ``"vertex_weights"``, and ``"attrs"``
+            for the groups of the hyperedges, if there are several.
 
     Example:
         >>> from hypergnn import Hypergraph, io

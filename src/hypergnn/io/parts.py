@@ -1,4 +1,4 @@
-"""The common ground of all formats that know vertices and hyperedges by name: names, attributes, incidences."""
+"""The common form of all formats that identify vertices and hyperedges by name."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Attributes = dict[str, Any]
 
 @dataclass
 class Parts:
-    """A hypergraph as other libraries spell it.
+    """A hypergraph as names, attributes and incidences.
 
-    Vertices and hyperedges stand in order, each name with its attributes. A hyperedge's ``weight`` and ``centroid``
-    (the name of a vertex) are attributes like any other.
+    Vertices and hyperedges are in order. The ``weight`` and the ``centroid`` (the name of a vertex) of a hyperedge are
+    attributes like any other.
     """
 
     vertices: dict[Hashable, Attributes] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class Parts:
 
 
 def to_parts(H: Hypergraph, *, named: bool = True) -> Parts:
-    """The parts of ``H``; numbers stand for names where there are none, or everywhere if not ``named``."""
+    """Split ``H`` into parts; numbers serve as names if there are none, or if not ``named``."""
     vertices = labels(H.vertex_names if named else None, H.n_vertices)
     hyperedges = labels(H.hyperedge_names if named else None, H.n_hyperedges)
     attributes: list[Attributes] = [{"weight": weight} for weight in H.weight.tolist()]
@@ -58,13 +58,13 @@ def to_parts(H: Hypergraph, *, named: bool = True) -> Parts:
 def from_parts(
     parts: Parts, *, ignore: Collection[str] = (), directed: bool = False, is_complex: bool = False
 ) -> Hypergraph:
-    """Make a hypergraph of ``parts``, or raise if that would lose something that is not to be ignored.
+    """Make a hypergraph from ``parts``; raise if something would be lost that is not in ``ignore``.
 
     Args:
         parts: Names, attributes and incidences.
         ignore: Words of :mod:`hypergnn.io.losses`.
-        directed: Whether the source says of itself that it is directed.
-        is_complex: Whether the source says of itself that it is a simplicial complex.
+        directed: Whether the source is declared as directed.
+        is_complex: Whether the source is declared as a simplicial complex.
     """
     refuse("a Hypergraph", _losses(parts, directed, is_complex), ignore, READING)
     vertex_names, vertices = number(parts.vertices)
@@ -91,23 +91,23 @@ def from_parts(
 
 
 def labels(names: Names | None, size: int) -> list[Any]:
-    """What each vertex or hyperedge is called: its name, or its number where there are no names."""
+    """The name of each vertex or hyperedge, or its number if there are no names."""
     if names is None:
         return list(range(size))
-    # Not names.tolist(), which turns dates into numbers and leaves NumPy's numbers in arrays of objects.
+    # Not names.tolist(): it turns dates into integers and leaves NumPy scalars in object arrays.
     return [name.item() if isinstance(name, np.generic) and name.dtype.kind in "biuf" else name for name in names]
 
 
 def misread_names(H: Hypergraph) -> str:
-    """What a reader that takes 0, 1, 2, … in any order for numbers would lose of the names of ``H``, if anything."""
+    """Describe the names of ``H`` that would be read back as numbers (0, 1, 2, … in any order); empty if none."""
     for names, size in ((H.vertex_names, H.n_vertices), (H.hyperedge_names, H.n_hyperedges)):
         if names is not None and are_integers(names) and set(names.tolist()) == set(range(size)):
-            return f"names that are the numbers 0 to {size - 1} in another order, which would be taken for numbers"
+            return f"names that are the numbers 0 to {size - 1} in another order, which would be read back as numbers"
     return ""
 
 
 def number(names: Iterable[Hashable]) -> tuple[Names | None, dict[Hashable, int]]:
-    """Number names in their order; names that are the numbers 0, 1, 2, … themselves, in any order, stay what they are.
+    """Number names in their order; names that are exactly 0, 1, 2, …, in any order, are the numbers themselves.
 
     Returns:
         The names in the order of their numbers, ``None`` if they are the numbers themselves, and the number of each.
@@ -169,6 +169,6 @@ def _check_unique(pairs: list[tuple[Hashable, Hashable]]) -> None:
     if len(set(pairs)) < len(pairs):
         (vertex, hyperedge), times = Counter(pairs).most_common(1)[0]
         raise ValueError(
-            f"incidences must be unique; vertex {vertex!r} stands {times} times in hyperedge {hyperedge!r}. "
+            f"incidences must be unique; vertex {vertex!r} occurs {times} times in hyperedge {hyperedge!r}. "
             "Remove the repetitions."
         )

@@ -1,4 +1,4 @@
-"""Tables with a row for each incidence, as CSV or Parquet files."""
+"""CSV and Parquet files with one row per incidence."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ _WRITING = ("names", "centroids", "isolated", "empty")
 
 
 def write_incidence_table(H: Hypergraph, path: str | os.PathLike[str], *, ignore: Collection[str] = ()) -> None:
-    """Write a row for each incidence, with columns ``vertex``, ``hyperedge`` and, unless all are 1, ``weight``.
+    """Write one row per incidence, with columns ``vertex``, ``hyperedge`` and, unless all are 1, ``weight``.
 
-    The columns hold names, or numbers where there are no names. The weight of a hyperedge stands in each of its rows.
+    The columns hold names, or numbers if there are no names. The weight of a hyperedge is repeated in all its rows.
 
     Args:
-        H: The hypergraph. The names of its vertices, and likewise of its hyperedges, must be all text or all integers;
-            in a CSV file, text that looks like integers is refused, because it would be read as such.
-        path: A ``.csv`` or ``.parquet`` file, which is replaced as a whole or, if anything fails, not touched.
-        ignore: What may be left out, as :mod:`hypergnn.io.losses` explains: ``"centroids"``, ``"isolated"``,
-            ``"empty"``, and ``"names"``, where the table cannot hold them.
+        H: The hypergraph. The names of its vertices must be all text or all integers, and so must those of its
+            hyperedges. In a CSV file, text that looks like integers is an error: it would be read back as integers.
+        path: A ``.csv`` or ``.parquet`` file; replaced atomically, and unchanged if writing fails.
+        ignore: What may be dropped, see :mod:`hypergnn.io.losses`: ``"centroids"``, ``"isolated"``, ``"empty"``, and
+            ``"names"``, if the table cannot hold them.
 
     Example:
         >>> import tempfile, pathlib
@@ -79,22 +79,21 @@ def read_incidence_table(
     weight: str | None = None,
     ignore: Collection[str] = (),
 ) -> Hypergraph:
-    r"""Read a hypergraph from a table with a row for each incidence.
+    r"""Read a hypergraph from a table with one row per incidence.
 
-    Vertices and hyperedges are those that occur, numbered in the order in which they do; the values become names,
-    except values that are just the numbers from 0 on. In a CSV file, a column whose values are all integers gives
-    integers, any other gives text.
+    Vertices and hyperedges are numbered in order of first appearance. The values become names, unless they are exactly
+    the numbers 0, 1, 2, …. A column of a CSV file is read as integers if all its values are, else as text.
 
     Args:
         path: A ``.csv`` file with a header, or a ``.parquet`` file.
-        vertex: The column of vertices, of text or integers.
-        hyperedge: The column of hyperedges, of text or integers.
-        weight: The column of weights, the same in all rows of a hyperedge; without it, all weights are 1.
-        ignore: ``("attrs",)`` if other columns may be left out.
+        vertex: The column of vertices, text or integers.
+        hyperedge: The column of hyperedges, text or integers.
+        weight: The column of weights, equal in all rows of a hyperedge; if omitted, all weights are 1.
+        ignore: ``("attrs",)`` to drop other columns.
 
     Raises:
-        FileNotFoundError: If there is no such file.
-        ValueError: If the file is no such table, a column is missing, a value is missing, or a column would be lost.
+        FileNotFoundError: If the file does not exist.
+        ValueError: If the file is not such a table, a column or a value is missing, or a column would be lost.
 
     Example:
         >>> import tempfile, pathlib
@@ -113,13 +112,15 @@ def read_incidence_table(
         table = read_file(path, text=asked[:2])
         for column in asked:
             if table.column_names.count(column) != 1:
-                raise ValueError(f"there must be one column {column!r}; the columns are {table.column_names}.")
+                raise ValueError(f"the table must have one column {column!r}; the columns are {table.column_names}.")
             if table[column].null_count:
                 raise ValueError(
                     f"column {column!r} must have a value in each row; {table[column].null_count} are missing."
                 )
         if weight is None and "weight" in table.column_names and "attrs" not in ignore:
-            raise ValueError("the column 'weight' must be asked for: give weight='weight', or ignore=('attrs',).")
+            raise ValueError(
+                "the table has a column 'weight': give weight='weight' to read it, or ignore=('attrs',) to drop it."
+            )
         spare = [repr(column) for column in table.column_names if column not in asked]
         lost = f"the columns {', '.join(spare)}" if spare else ""
         refuse("a Hypergraph", {"attrs": lost}, ignore, ("attrs",))
@@ -135,12 +136,12 @@ def read_incidence_table(
             vertex_names=vertex_names,
             hyperedge_names=hyperedge_names,
         )
-    except (ValueError, TypeError) as error:  # pyarrow's own errors are among them
+    except (ValueError, TypeError) as error:  # pyarrow's errors are subclasses of these
         raise ValueError(f"cannot read {os.fspath(path)} as a table of incidences: {error}") from error
 
 
 def header(path: str | os.PathLike[str]) -> list[str]:
-    r"""The names of the columns of a ``.csv`` file, before anything else of it is read.
+    r"""Read the column names of a ``.csv`` file and nothing else.
 
     Example:
         >>> import tempfile, pathlib
@@ -154,15 +155,17 @@ def header(path: str | os.PathLike[str]) -> list[str]:
         with open(path, encoding="utf-8-sig", newline="") as file:
             return next(csv.reader(file), [])
     except UnicodeDecodeError as error:
-        raise ValueError(f"{os.fspath(path)} must be text in UTF-8; {error}. Save it so (Excel: CSV UTF-8).") from error
+        raise ValueError(
+            f"{os.fspath(path)} must be text in UTF-8; {error}. Save it as UTF-8 (in Excel: CSV UTF-8)."
+        ) from error
 
 
 def read_file(path: str | os.PathLike[str], *, text: Sequence[str] = ()) -> pyarrow.Table:
-    r"""Read a ``.csv`` or ``.parquet`` file as it is; an empty field is a missing value.
+    r"""Read a ``.csv`` or ``.parquet`` file; an empty field is a missing value.
 
     Args:
         path: The file.
-        text: Columns of a CSV file that are not to be taken for numbers: "007" is not 7.
+        text: Columns of a CSV file to read as text, even if they look like numbers: "007" is not 7.
 
     Example:
         >>> import tempfile, pathlib
@@ -173,7 +176,7 @@ def read_file(path: str | os.PathLike[str], *, text: Sequence[str] = ()) -> pyar
         {'title': ['007', '1984'], 'year': [None, 1956]}
     """
     pyarrow, suffix = import_extra("pyarrow", "tables"), _suffix(path)
-    # Bytes, not a Python file: pyarrow's threads may still hold that one when the interpreter ends, which then aborts.
+    # Bytes, not a Python file: pyarrow's threads may still hold the file at interpreter exit, which then aborts.
     content = pyarrow.BufferReader(Path(path).read_bytes())
     if suffix == ".parquet":
         try:
@@ -208,8 +211,8 @@ def _encode(column: pyarrow.ChunkedArray, name: str, is_text: bool) -> tuple[Ids
     """Number the values of a column.
 
     Returns:
-        The number of each row's value, the values in the order of their numbers or ``None`` if they are the numbers
-        themselves, and how many different ones there are.
+        The number of each row's value; the distinct values in the order of their numbers, or ``None`` if they are the
+        numbers themselves; and the number of distinct values.
     """
     pyarrow = import_extra("pyarrow", "tables")
     types, kind = pyarrow.types, column.type
@@ -241,7 +244,7 @@ def _weights(rows: npt.NDArray[Any], hyperedge: Ids, n_hyperedges: int) -> npt.N
 
 
 def _unwritable(names: list[Any], suffix: str) -> str:
-    """What a table cannot hold of ``names``, if anything."""
+    """Describe the names that a table cannot hold; empty if it can hold all."""
     if are_integers(names):
         odd = next((name for name in names if not -(2**63) <= name < 2**63), None)
     else:

@@ -1,4 +1,4 @@
-"""Files that survive a crash: written whole or not at all, on the disk when a function returns, one owner at a time."""
+"""Crash-safe files: atomic writes, appends that are on disk when the function returns, and exclusive locks."""
 
 from __future__ import annotations
 
@@ -10,41 +10,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-if sys.platform == "win32":
-    import msvcrt
-
-    def _lock(descriptor: int) -> None:
-        # Locked bytes cannot be read by others: one far behind the process id is taken.
-        os.lseek(descriptor, 1 << 30, os.SEEK_SET)
-        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-else:
-    import fcntl
-
-    def _lock(descriptor: int) -> None:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-    def _forget_locks() -> None:
-        # A lock lives as long as anybody has its file open: a child must not outlive its parent with it.
-        for descriptor in _held:
-            os.close(descriptor)
-        _held.clear()
-
-    os.register_at_fork(after_in_child=_forget_locks)
-
-_held: set[int] = set()
-"""Descriptors of the locks that this process holds."""
-
 
 class LockedError(OSError):
-    """Somebody else holds the lock; the message names the process."""
+    """The lock is already held; the message names the process that holds it."""
 
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a file that takes the place of ``path`` when the block ends, and leaves no trace if the block fails.
+    """Open a new file that replaces ``path`` when the block ends; if the block fails, ``path`` stays unchanged.
 
-    Others see the old content or the new one, never a part, and the new one is on the disk when the block has ended. A
-    process killed meanwhile may leave a hidden file beside ``path``, named ``.<name>.<digits>.tmp``.
+    Readers see either the old content or the new, never a part of it, and the new content is on disk when the block
+    ends. A process killed inside the block may leave a hidden file ``.<name>.<digits>.tmp`` beside ``path``.
 
     Example:
         >>> import tempfile
@@ -68,7 +44,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def write_atomic(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a whole file as :func:`replacing` does.
+    """Write a whole file atomically, as :func:`replacing` does.
 
     Example:
         >>> import tempfile
@@ -82,20 +58,20 @@ def write_atomic(path: str | os.PathLike[str], data: bytes) -> None:
 
 
 def append(path: str | os.PathLike[str], data: bytes, *, at: int) -> int:
-    """Add ``data`` to the end of a file, made if missing; it is on the disk when the function returns.
+    """Append ``data`` to a file, created if missing; the data is on disk when the function returns.
 
-    If the function raises, the file is as it was before; if the process dies, a part of ``data`` may stand in it.
+    If the function raises, the file is unchanged. If the process dies, the file may end in a part of ``data``.
 
     Args:
         path: The file.
-        data: What to add.
-        at: The size that the file must have before, so that nothing is ever added to a broken end.
+        data: The bytes to append.
+        at: The size that the file must have before, so that nothing is appended to an incomplete record.
 
     Returns:
         The new size of the file.
 
     Raises:
-        OSError: If the file has another size than ``at``, or cannot be written.
+        OSError: If the size of the file is not ``at``, or the file cannot be written.
 
     Example:
         >>> import tempfile
@@ -105,7 +81,7 @@ def append(path: str | os.PathLike[str], data: bytes, *, at: int) -> int:
     """
     with open(path, "ab", buffering=0) as file:
         if (size := file.tell()) != at:
-            raise OSError(f"{path} must be {at} bytes long; got {size}. Something else has changed it: open it anew.")
+            raise OSError(f"{path} must be {at} bytes long; got {size}. Another program has changed it: open it again.")
         try:
             rest = memoryview(data)
             while rest:
@@ -120,10 +96,10 @@ def append(path: str | os.PathLike[str], data: bytes, *, at: int) -> int:
 
 
 def cut(path: str | os.PathLike[str], size: int) -> int:
-    """Cut a file off after ``size`` bytes; what stands before them is not touched. A missing file is an empty one.
+    """Truncate a file to ``size`` bytes if it is longer; a missing file counts as empty.
 
     Returns:
-        How many bytes were cut off.
+        The number of bytes removed.
 
     Example:
         >>> import tempfile
@@ -142,12 +118,12 @@ def cut(path: str | os.PathLike[str], size: int) -> int:
 
 
 def sync_folder(folder: str | os.PathLike[str]) -> None:
-    """Have the names of the files in ``folder`` on the disk; their content is a matter of its own.
+    """Flush the file names in ``folder`` to disk; the content of the files is synced separately.
 
     Example:
         >>> sync_folder(".")
     """
-    if sys.platform == "win32":  # which knows no such request
+    if sys.platform == "win32":  # Windows cannot sync a folder
         return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
@@ -158,15 +134,16 @@ def sync_folder(folder: str | os.PathLike[str]) -> None:
 
 @contextmanager
 def locked(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Hold a lock that only one holder can have, among all processes and within one; the death of the process ends it.
+    """Hold an exclusive lock: one holder among all processes and within each; it ends when the process dies.
 
-    The file stays when the lock is released: taking it away would let two processes hold two files of one name.
+    A forked child does not inherit the lock. The lock file stays when the lock is released: deleting it would let two
+    processes lock two files of the same name.
 
     Args:
-        path: The file to lock, made if missing; it holds the process id of the last owner.
+        path: The file to lock, created if missing; it holds the process id of the last holder.
 
     Raises:
-        LockedError: If the lock is held already.
+        LockedError: If the lock is already held.
 
     Example:
         >>> import tempfile
@@ -174,22 +151,34 @@ def locked(path: str | os.PathLike[str]) -> Iterator[None]:
         ...     int(Path(folder, "lock").read_text()) == os.getpid()
         True
     """
-    with open(path, "a+", encoding="ascii") as file:
-        try:
-            _lock(file.fileno())
-        except (BlockingIOError, PermissionError) as error:
-            file.seek(0)
-            holder = file.read().strip() or "unknown"
-            whose = "this process" if holder == str(os.getpid()) else "another process"
-            raise LockedError(
-                f"{Path(path).parent} must be open only once; {whose}, process id {holder}, has it open. "
-                "Wait until it is done, end it, or take another folder."
-            ) from error
-        file.truncate(0)
-        file.write(str(os.getpid()))
-        file.flush()
-        _held.add(file.fileno())
-        try:
-            yield
-        finally:
-            _held.discard(file.fileno())
+    from filelock import FileLock, Timeout
+
+    # One context for all threads: a run may be opened in one thread and closed in another.
+    lock = FileLock(path, timeout=0, thread_local=False, fallback_to_soft=False, on_acquired=_write_process_id)
+    try:
+        lock.acquire()
+    except Timeout as error:
+        holder = _read_process_id(path)
+        whose = "this process" if holder == str(os.getpid()) else "another process"
+        raise LockedError(
+            f"{Path(path).parent} can be open only once; {whose}, process id {holder}, has it open. "
+            "Wait until it finishes, stop it, or choose another folder."
+        ) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _write_process_id(descriptor: int) -> None:
+    """Write the process id behind the first byte, which Windows lets nobody else read while it is locked."""
+    content = f" {os.getpid()}".encode()
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    os.write(descriptor, content)
+    os.ftruncate(descriptor, len(content))
+
+
+def _read_process_id(path: str | os.PathLike[str]) -> str:
+    with open(path, "rb", buffering=0) as file:
+        file.seek(1)
+        return file.read().decode("ascii", errors="replace") or "unknown"

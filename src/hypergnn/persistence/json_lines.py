@@ -1,4 +1,4 @@
-"""JSON as the files of a run hold it: plain values, one object per line, and what differs between two objects."""
+"""The JSON of a run folder: plain values, one object per line, and the differences between two objects."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def as_plain(name: str, value: object) -> Any:
-    """Return a copy of ``value`` as JSON will give it back, or raise.
+    """Return ``value`` as JSON would return it after a round trip; raise if JSON cannot hold it.
 
     Example:
         >>> as_plain("configuration", {"hidden": (8, 8), "dropout": 0.6})
@@ -18,7 +18,7 @@ def as_plain(name: str, value: object) -> Any:
     """
     if isinstance(value, float):
         if not math.isfinite(value):
-            raise ValueError(f"{name} must be finite; got {value}. Give None where there is no number.")
+            raise ValueError(f"{name} must be finite; got {value}. Give None for a missing number.")
         return float(value)
     if value is None or isinstance(value, (bool, int, str)):
         return value
@@ -27,13 +27,13 @@ def as_plain(name: str, value: object) -> Any:
     if isinstance(value, (list, tuple)):
         return [as_plain(f"{name}[{place}]", entry) for place, entry in enumerate(value)]
     raise TypeError(
-        f"{name} must be of JSON's types, with strings for keys; got {value!r} of type {type(value).__name__}. "
+        f"{name} must be of JSON types, with strings for keys; got {value!r} of type {type(value).__name__}. "
         "Convert it, e.g. with .item(), .tolist() or str()."
     )
 
 
 def line(entry: Mapping[str, Any]) -> bytes:
-    r"""Return a plain object as one line, its end included.
+    r"""Encode a plain object as one line of JSON, newline included.
 
     Example:
         >>> line({"seed": 0, "val_loss": None})
@@ -43,13 +43,13 @@ def line(entry: Mapping[str, Any]) -> bytes:
 
 
 def whole_lines(path: Path) -> list[tuple[dict[str, Any], int]]:
-    r"""Return the objects in a file of lines, each with the place where its line ends, without a torn last line.
+    r"""Read the complete lines of a file: each object with the offset at which its line ends.
 
     Args:
-        path: The file; a missing one is an empty one.
+        path: The file; a missing file counts as empty.
 
     Raises:
-        ValueError: If a line is no JSON object with a seed; only the last one may be torn.
+        ValueError: If a line is not a JSON object with a seed. Only the last line may be incomplete; it is skipped.
 
     Example:
         >>> import tempfile
@@ -73,14 +73,14 @@ def whole_lines(path: Path) -> list[tuple[dict[str, Any], int]]:
         if not isinstance(entry, dict) or type(entry.get("seed")) is not int:
             raise ValueError(
                 f"{path}, line {number}: each line must be a JSON object with a seed; got {row[:40]!r}. "
-                "Restore the file from a copy, or take the line out to have its trial done again."
+                "Restore the file from a backup, or delete the line to run its trial again."
             )
         found.append((entry, end))
     return found
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = "") -> list[str]:
-    """Return a line for each key whose value is not the same in both; nested keys are dotted, after ``prefix``.
+    """Describe each key whose values differ, one line each; nested keys are joined by dots, after ``prefix``.
 
     Example:
         >>> differences({"model": {"hidden": 8, "heads": 8}}, {"model": {"hidden": 16, "heads": 8}, "lr": 0.1})

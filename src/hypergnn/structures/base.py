@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
+from itertools import islice
 from typing import Any, Self, TypeVar
 
 import torch
@@ -14,6 +15,8 @@ from torch.utils.weak import WeakTensorKeyDictionary
 from hypergnn.structures.incidence import Incidence
 
 T = TypeVar("T")
+Context = tuple[tuple[int, ...], tuple[Any, ...]]
+"""How many leaves each field of tensors has, and the values of the static fields."""
 
 _ROLE = "role"
 STATIC = {_ROLE: "static"}
@@ -38,7 +41,7 @@ class Structure:
             cls._unflatten,
             serialized_type_name=f"hypergnn.{cls.__name__}",
             to_dumpable_context=list,
-            from_dumpable_context=tuple,
+            from_dumpable_context=lambda context: tuple(map(tuple, context)),
             flatten_with_keys_fn=cls._flatten_with_keys,
         )
         # It holds nothing but tensors, so torch.load and torch.export.load may make it.
@@ -56,20 +59,24 @@ class Structure:
         """Names of the fields with this role; those of the tensors without one."""
         return [one.name for one in fields(cls) if one.metadata.get(_ROLE) == role]
 
-    def _flatten(self) -> tuple[list[Any], tuple[Any, ...]]:
-        return [getattr(self, name) for name in self._names()], tuple(
-            getattr(self, name) for name in self._names("static")
-        )
+    def _flatten(self) -> tuple[list[Any], Context]:
+        values = [getattr(self, name) for name in self._names()]
+        leaves = [leaf for value in values for leaf in (value if isinstance(value, Incidence) else [value])]
+        sizes = tuple(len(value) if isinstance(value, Incidence) else 1 for value in values)
+        return leaves, (sizes, tuple(getattr(self, name) for name in self._names("static")))
 
-    def _flatten_with_keys(self) -> tuple[list[tuple[pytree.KeyEntry, Any]], tuple[Any, ...]]:
+    def _flatten_with_keys(self) -> tuple[list[tuple[pytree.KeyEntry, Any]], Context]:
         leaves, context = self._flatten()
         # Numbered, because torch.export takes the name of one field for the beginning of another's.
         return list(zip(map(pytree.SequenceKey, range(len(leaves))), leaves, strict=True)), context
 
     @classmethod
-    def _unflatten(cls, leaves: Iterable[Any], context: tuple[Any, ...]) -> Self:
-        tensors = dict(zip(cls._names(), leaves, strict=True))
-        return cls(**tensors, **dict(zip(cls._names("static"), context, strict=True)))
+    def _unflatten(cls, leaves: Iterable[Any], context: Context) -> Self:
+        sizes, static = context
+        waiting = iter(leaves)
+        values = [Incidence(*islice(waiting, size)) if size > 1 else next(waiting) for size in sizes]
+        fixed = dict(zip(cls._names("static"), static, strict=True))
+        return cls(**dict(zip(cls._names(), values, strict=True)), **fixed)
 
     def derived(self, key: Any, make: Callable[[], T]) -> T:
         """What ``make`` makes of this structure, cached for the next time: see :func:`derived`."""

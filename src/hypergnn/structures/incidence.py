@@ -13,7 +13,6 @@ import numpy.typing as npt
 import torch
 from scipy import sparse
 from torch import Tensor
-from torch.utils import _pytree as pytree
 
 Ids = npt.NDArray[np.integer[Any]]
 
@@ -112,9 +111,6 @@ class Incidence(NamedTuple):
         starts, sizes = ends[rows], ends[rows + 1] - ends[rows]
         before = np.cumsum(sizes) - sizes
         return np.repeat(starts - before, sizes) + np.arange(int(sizes.sum())), sizes
-
-
-pytree._register_namedtuple(Incidence, serialized_type_name="hypergnn.Incidence")  # so that exported programs load
 
 
 def _by_row(rows: Ids, columns: Ids, shape: tuple[int, int], count: type[np.integer[Any]]) -> sparse.csr_array:

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from hypergnn._utils.tables import quoted
 from hypergnn.datasets import Dataset
-from hypergnn.datasets.columns import listed
 from hypergnn.models import check_structures
 from hypergnn.persistence.models import SavedModel
 from hypergnn.training.plan import Task
@@ -63,6 +63,6 @@ def in_order(data: Dataset, model: SavedModel) -> Dataset:
     if missing or spare:
         raise ValueError(
             f"the features of {data.name} must be those that the model was trained on; "
-            + "; ".join(f"{what}: {listed(names)}" for what, names in (("missing", missing), ("new", spare)) if names)
+            + "; ".join(f"{what}: {quoted(names)}" for what, names in (("missing", missing), ("new", spare)) if names)
         )
     return replace(data, x=data.x[:, [place[name] for name in trained]], feature_names=tuple(trained))

@@ -1,4 +1,4 @@
-"""Own data: a dataset from tables, each a file or in memory."""
+"""A dataset from the user's own tables, each a file or in memory."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from hypergnn._utils.tables import as_numbers, encode
+from hypergnn._utils.tables import as_numbers, encode, quoted
 from hypergnn.construct import from_table
-from hypergnn.datasets.columns import IdColumn, Opened, as_text, blaming, listed, open_table
 from hypergnn.datasets.dataset import Dataset
+from hypergnn.datasets.own_columns import IdColumn, Opened, as_text, blaming, open_table
 from hypergnn.datasets.splits import stratified_split
 from hypergnn.structures.graph import Graph
 from hypergnn.structures.hypergraph import Hypergraph
@@ -41,36 +41,40 @@ def from_tables(
     test: float = 0.2,
     name: str | None = None,
 ) -> Dataset:
-    """Make a dataset of one's own tables: each a ``.csv`` or ``.parquet`` file, or a table in memory.
+    """Make a dataset from your own tables, each a ``.csv`` or ``.parquet`` file or a table in memory.
 
-    Vertices stand in the order of the features, or without features in the order in which incidences name them first;
-    the other tables may name no more. Ids are text or whole numbers and compared as text, so 7 in one file is "7"
-    in another; they become the names of vertices and hyperedges. Other columns are not looked at.
+    Vertices are in the order of ``features``, or without features in the order of their first appearance in
+    ``incidences``; the other tables must not hold further vertices. Ids are text or integers and are compared as text,
+    so 7 in one file equals "7" in another. They become the names of vertices and hyperedges. Unused columns are
+    ignored.
 
     Args:
-        incidences: A row for each membership: a vertex and a hyperedge. Vertices without a row are isolated.
-        features: A row for each vertex: its id, and columns of numbers. If omitted, the features of a vertex are its
-            memberships, a 1 for each hyperedge that it is in.
-        labels: A row for a vertex: its id, its class, and perhaps its part of the split. Vertices without a row or
-            with an empty class, or -1 where classes are numbers, are unlabelled. If omitted, all are, and there is no
-            split.
-        links: A row for each pairwise link, in the columns ``source`` and ``target``, or else the first two. The
-            models ``gcn`` and ``gat`` need them.
-        vertex: The column of vertex ids in the first three tables; ``"vertex"`` if omitted, or else the first one.
-        hyperedge: The column of hyperedge ids; ``"hyperedge"`` if omitted, or else the first after the vertices.
-        weight: The column of incidences with the weight of the row's hyperedge; ``"weight"`` if omitted, or else none.
-        label: The column of classes; ``"label"`` if omitted, or else the first that is left.
-        split: The column of labels that says ``train``, ``val``, ``test`` or nothing; ``"split"`` if omitted, or else
-            none: then :func:`stratified_split` draws a split.
-        seed: Which split to draw; 0 if omitted.
-        val: Share of each class to validate on, if the split is drawn.
-        test: Share of each class to test on, if the split is drawn.
-        name: What to call the dataset; that of the file of incidences if omitted.
+        incidences: One row per incidence: a vertex and a hyperedge. Vertices without a row are isolated.
+        features: One row per vertex: its id, and columns of numbers. If omitted, the incidence matrix is used as
+            features.
+        labels: One row per vertex: its id, its class, and optionally its part of the split. Vertices without a row,
+            with an empty class, or with class -1 where classes are integers, are unlabelled. If omitted, all vertices
+            are unlabelled and there is no split.
+        links: One row per pairwise link, in the columns ``source`` and ``target``, or else the first two. The models
+            ``gcn`` and ``gat`` need links.
+        vertex: The column of vertex ids in the first three tables. Default: ``"vertex"`` if it exists, else the first
+            column.
+        hyperedge: The column of hyperedge ids. Default: ``"hyperedge"`` if it exists, else the first column after the
+            vertices.
+        weight: The column of ``incidences`` with the weight of the row's hyperedge. Default: ``"weight"`` if it exists,
+            else all weights are 1.
+        label: The column of classes. Default: ``"label"`` if it exists, else the first unused column.
+        split: The column of ``labels`` with ``train``, ``val``, ``test`` or an empty cell. Default: ``"split"`` if it
+            exists, else :func:`stratified_split` draws a split.
+        seed: Selects the random split; 0 if omitted.
+        val: Fraction of each class for validation, if the split is drawn.
+        test: Fraction of each class for testing, if the split is drawn.
+        name: Name of the dataset. Default: the file name of ``incidences``.
 
     Raises:
-        TypeError: If something is no table, or features are not numbers.
-        ValueError: If a table lacks a column or a value, names vertices that the features lack or one vertex twice, or
-            classes are too small for a split.
+        TypeError: If an argument is not a table, or features are not numbers.
+        ValueError: If a column or a value is missing, a table holds unknown vertices or the same vertex twice, or a
+            class is too small for a split.
 
     Example:
         >>> baskets = {"item": ["tea", "milk", "tea", "cake"], "basket": ["b7", "b7", "b2", "b2"]}
@@ -90,7 +94,7 @@ def from_tables(
     given = {"incidences": incidences, "features": features, "labels": labels, "links": links}
     tables = {what: open_table(what, table, roles[what]) for what, table in given.items() if table is not None}
     if labels is None and (label, split, seed) != (None, None, None):
-        raise ValueError("label, split and seed must be omitted where labels are: they have no effect.")
+        raise ValueError("label, split and seed must be omitted without labels: they would have no effect.")
     names, place = _vertices(tables)
     H = _hypergraph(tables["incidences"], names, place)
     x, feature_names = _features(tables["features"]) if "features" in tables else _memberships(H)
@@ -111,42 +115,44 @@ def from_tables(
 
 
 def _vertices(tables: dict[str, Opened]) -> tuple[npt.NDArray[Any], dict[str, int]]:
-    """The ids in order of the features, or else of the incidences, and the place of each; others may name no more."""
+    """The vertex ids in the order of features, or else of incidences, and the number of each id."""
     columns = {what: list(table.ids.values()) for what, table in tables.items()}
     if "features" in columns:
         (leading,) = columns.pop("features")
         place = {leading.ids[code]: number for number, code in enumerate(leading.codes.tolist())}
-        need, lack, remedy = "have features", "have none", "Add their rows to features"
+        need, lack, fix = "have features", "have none", "Add their rows to features"
     else:
         (leading,) = columns.pop("incidences")
         place = {one: number for number, one in enumerate(leading.ids)}
-        need, lack, remedy = "are in a hyperedge", "are in none", "Add them to incidences, give features"
+        need, lack, fix = "are in a hyperedge", "are in none", "Add them to incidences, pass features"
     for what, several in columns.items():
         unknown = [one for column in several for one in column.ids if one not in place]
         if unknown:
             raise ValueError(
-                f"{what} must name only vertices that {need}; {len(unknown)} ids {lack}: {listed(unknown)}. "
-                f"{remedy}, or compare the spelling with {listed(list(place)[:2])}."
+                f"{what} must name only vertices that {need}; {len(unknown)} ids {lack}: {quoted(unknown)}. "
+                f"{fix}, or compare the spelling with {quoted(list(place)[:2])}."
             )
     if not place:
-        raise ValueError("the tables must name at least one vertex; they have no rows.")
+        raise ValueError("the tables must hold at least one vertex; they have no rows.")
     return np.array(list(place), dtype=object), place
 
 
 def _numbers(column: IdColumn, place: dict[str, int]) -> Ids:
-    """The vertex of each row."""
+    """The vertex number of each row."""
     return np.array([place[one] for one in column.ids], dtype=np.int64)[column.codes]
 
 
 def _hypergraph(opened: Opened, names: npt.NDArray[Any], place: dict[str, int]) -> Hypergraph:
     vertex, hyperedge, weight = (opened.roles[role] for role in ("vertex", "hyperedge", "weight"))
     if vertex == hyperedge:
-        raise ValueError(f"incidences: vertices and hyperedges must be in two columns; both are in {vertex!r}.")
+        raise ValueError(f"incidences: vertices and hyperedges must be in different columns; both are in {vertex!r}.")
     with blaming("incidences"):
         if not opened.table.n_rows:
-            raise ValueError("there must be at least one row, a vertex and a hyperedge that it is in; there is none.")
+            raise ValueError("the table must have at least one row, a vertex and its hyperedge; got none.")
         codes, values, _ = encode(opened.column("hyperedge"))
-        ids = np.array([*as_text(values, hyperedge), None], dtype=object)[codes]  # as text, numbers are names too
+        ids = np.array([*as_text(values, hyperedge), None], dtype=object)[
+            codes
+        ]  # as text, so that numbers become names too
         columns = {vertex: _numbers(opened.ids["vertex"], place), hyperedge: ids}
         if weight is not None:
             columns[weight] = opened.column("weight")
@@ -164,17 +170,19 @@ def _memberships(H: Hypergraph) -> tuple[Any, tuple[str, ...]]:
 
 
 def _features(opened: Opened) -> tuple[Any, tuple[str, ...]]:
-    """The columns but that of the ids as a matrix, sparse if most of it is zero."""
+    """All columns except the ids as a matrix, sparse if most entries are zero."""
     columns = {name: column for name, column in opened.table.columns.items() if name != opened.roles["vertex"]}
     if not columns:
-        raise ValueError("features must have a column of numbers beside the ids; it has none. Omit the table instead.")
+        raise ValueError(
+            "features must have a column of numbers besides the ids; got none. Omit it to use the incidence matrix."
+        )
     x = np.empty((opened.table.n_rows, len(columns)), dtype=np.float32)
     for place, (name, column) in enumerate(columns.items()):
         values = as_numbers(column)
         if values is None:
             raise TypeError(
-                f"features: column {name!r} must hold numbers. Drop it, encode it, or make hyperedges of what rows "
-                "have in common with construct.from_attributes."
+                f"features: column {name!r} must hold numbers. Drop it, encode it, or turn its values into "
+                "hyperedges with construct.from_attributes."
             )
         with np.errstate(over="ignore"):
             x[:, place] = values
@@ -183,7 +191,7 @@ def _features(opened: Opened) -> tuple[Any, tuple[str, ...]]:
             vertex = opened.ids["vertex"].ids[opened.ids["vertex"].codes[row]]
             raise ValueError(
                 f"features: column {name!r} must hold a finite number in each row; row {row}, vertex {vertex!r}, has "
-                f"{'none' if np.isnan(values[row]) else values[row]}. Fill in or drop what is missing."
+                f"{'none' if np.isnan(values[row]) else values[row]}. Fill in missing values or drop the row."
             )
     is_sparse = np.count_nonzero(x) < _MOSTLY_ZERO * x.size
     return sparse.csr_array(x) if is_sparse else x, tuple(map(str, columns))
@@ -192,7 +200,7 @@ def _features(opened: Opened) -> tuple[Any, tuple[str, ...]]:
 def _labels(
     opened: Opened | None, place: dict[str, int], seed: int | None, shares: tuple[float, float]
 ) -> tuple[Ids, tuple[str, ...], tuple[Ids, Ids, Ids]]:
-    """Class of each vertex, names of the classes, and the split."""
+    """The class of each vertex, the class names, and the split."""
     y = np.full(len(place), -1, dtype=np.int64)
     if opened is None:
         none = np.empty(0, dtype=np.int64)
@@ -201,24 +209,24 @@ def _labels(
     with blaming("labels"):
         classes, y[vertices] = _classes(opened.column("label"), opened.roles["label"])
         if len(classes) < 2:
-            raise ValueError(f"column {opened.roles['label']!r} must hold at least two classes; got {listed(classes)}.")
+            raise ValueError(f"column {opened.roles['label']!r} must hold at least two classes; got {quoted(classes)}.")
         if opened.roles["split"] is None:
             return y, classes, _drawn(y, classes, 0 if seed is None else seed, shares)
         if seed is not None:
-            raise ValueError(f"seed must be omitted: column {opened.roles['split']!r} says what the split is.")
+            raise ValueError(f"seed must be omitted: column {opened.roles['split']!r} defines the split.")
         return y, classes, _given(opened, vertices, y)
 
 
 def _classes(column: Any, name: Any) -> tuple[tuple[str, ...], Ids]:
-    """Names of the classes, sorted, as numbers if all are numbers; and the class of each row, -1 where it is empty."""
+    """The class names, sorted (by value if all are integers), and the class of each row, -1 if missing."""
     codes, values, _ = encode(column)
     texts = [text.strip() for text in as_text(values, name)]
     by_number = all(text.removeprefix("-").isdecimal() for text in texts if text)
-    missing = {"", "-1"} if by_number and set(texts) - {"", "-1", "1"} else {""}  # -1 and 1 alone are two classes
+    missing = {"", "-1"} if by_number and set(texts) - {"", "-1", "1"} else {""}  # unless -1 and 1 are the two classes
     if doubtful := sorted(_DOUBTFUL.intersection(texts)):
         raise ValueError(
-            f"column {name!r} holds {doubtful[0]!r}, which looks like a missing label. Leave such cells empty, or give "
-            "the class another name."
+            f"column {name!r} holds {doubtful[0]!r}, which looks like a missing label. Leave such cells empty, or "
+            "rename the class."
         )
     classes = sorted(set(texts) - missing, key=(lambda text: (int(text), text)) if by_number else None)
     place = {text: number for number, text in enumerate(classes)} | dict.fromkeys(missing, -1)
@@ -230,8 +238,8 @@ def _drawn(y: Ids, classes: tuple[str, ...], seed: int, shares: tuple[float, flo
     if (rare := np.flatnonzero(counts < 3)).size:
         raise ValueError(
             f"each class must have at least 3 labelled vertices to draw a split; {classes[rare[0]]!r} has "
-            f"{counts[rare[0]]}, and {rare.size} classes in all have too few. Merge rare classes, leave their labels "
-            "empty, or give a column 'split'."
+            f"{counts[rare[0]]}, and {rare.size} classes in total have too few. Merge rare classes, leave their labels "
+            "empty, or add a column 'split'."
         )
     return stratified_split(y, seed, val=shares[0], test=shares[1])
 
@@ -240,17 +248,19 @@ def _given(opened: Opened, vertices: Ids, y: Ids) -> tuple[Ids, Ids, Ids]:
     codes, values, _ = encode(opened.column("split"))
     texts = [text.strip() for text in as_text(values, opened.roles["split"])]
     if odd := [text for text in texts if text not in (*_PARTS, "")]:
-        raise ValueError(f"column {opened.roles['split']!r} must say train, val, test or nothing; got {listed(odd)}.")
+        raise ValueError(
+            f"column {opened.roles['split']!r} must hold train, val, test or empty cells; got {quoted(odd)}."
+        )
     part_of = np.array([*((*_PARTS, "").index(text) for text in texts), 3])[codes]
     lost = np.flatnonzero((part_of < 3) & (y[vertices] < 0))
     if lost.size:
         vertex = opened.ids["vertex"].ids[opened.ids["vertex"].codes[lost[0]]]
         raise ValueError(
-            f"each vertex of the split must have a label; {vertex!r}, for {_PARTS[part_of[lost[0]]]}, has none."
+            f"each vertex in the split must have a label; {vertex!r}, in {_PARTS[part_of[lost[0]]]}, has none."
         )
     train, val, test = (np.sort(vertices[part_of == number]) for number in range(3))
     if empty := [name for name, part in zip(_PARTS, (train, val, test), strict=True) if not part.size]:
         raise ValueError(
-            f"column {opened.roles['split']!r} must name vertices for train, val and test; {empty[0]} has none."
+            f"column {opened.roles['split']!r} must have rows for train, val and test; {empty[0]} has none."
         )
     return train, val, test

@@ -1,4 +1,4 @@
-"""From files to datasets."""
+"""Published datasets by name: citation networks, newsgroup postings, handwritten digits."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from hypergnn.structures.hypergraph import Hypergraph
 
 _CLASSES = {
     "cora": linqs.CORA_CLASSES,
-    # The files number these classes without naming them. The sizes of the classes in LINQS' own files, no two of
-    # which are equal, tell which is which; docs/datasets.md says how well each is attested.
+    # The files only number these classes. The names follow from the class sizes in LINQS' files, which all differ;
+    # docs/datasets.md says how certain each name is.
     "citeseer": ("AI", "ML", "IR", "DB", "Agents", "HCI"),
     "pubmed": ("Diabetes Mellitus, Experimental", "Diabetes Mellitus Type 2", "Diabetes Mellitus Type 1"),
 }
@@ -27,7 +27,7 @@ _DIGITS_NEIGHBOURS = 10
 
 
 def available() -> tuple[str, ...]:
-    """The names that :func:`load` knows.
+    """The names of all published datasets.
 
     Example:
         >>> available()
@@ -39,20 +39,20 @@ def available() -> tuple[str, ...]:
 def load(
     name: str, *, data_dir: str | os.PathLike[str] | None = None, seed: int | None = None, quiet: bool = False
 ) -> Dataset:
-    """Load a dataset, downloading it where it is not at hand.
+    """Load a published dataset; download it if it is not available locally.
 
     Args:
         name: One of :func:`available`.
-        data_dir: Folder with the files, looked in before the cache and the network; ``HYPERGNN_DATA`` if omitted.
+        data_dir: Folder with the files, searched before the cache and the network; ``HYPERGNN_DATA`` if omitted.
             ``digits`` has no files.
-        seed: Which split to draw, for ``20news`` and ``digits``; 0 if omitted. The citation networks have one
+        seed: Selects the random split of ``20news`` and ``digits``; 0 if omitted. The citation networks have one
             published split.
         quiet: Show no progress bar while downloading.
 
     Raises:
-        ValueError: If there is no such dataset, or an option has no effect on it.
+        ValueError: If there is no such dataset, or an option does not apply to it.
         DataNotFoundError: If no source has the files.
-        DataError: If a file is not what it should be.
+        DataError: If a file is damaged.
 
     Example:
         >>> load("digits", seed=1)

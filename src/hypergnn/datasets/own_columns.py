@@ -1,9 +1,9 @@
-"""Tables of one's own with what each of their columns is for, and ids as text whatever they were."""
+"""Columns of the user's own tables: which column plays which role, and ids converted to text."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hypergnn._utils.tables import Table, encode, read_table
+from hypergnn._utils.tables import Table, encode, quoted, read_table
 from hypergnn.io.tables import header, read_file
 
 Ids = npt.NDArray[np.int64]
@@ -19,28 +19,28 @@ _OPTIONAL = ("weight", "split")
 
 
 class IdColumn(NamedTuple):
-    """A column of ids as codes into the distinct ones."""
+    """A column of ids, encoded: row ``i`` holds ``ids[codes[i]]``."""
 
     codes: Ids
     ids: list[str]
 
 
 class Opened(NamedTuple):
-    """A table, with what its columns are for."""
+    """A table and the roles of its columns."""
 
     what: str
     table: Table
     roles: dict[str, Any]
     ids: dict[str, IdColumn]
-    """Of the columns that hold vertices, by role."""
+    """The columns of vertex ids, by role."""
 
     def column(self, role: str) -> Any:
-        """The column of a role."""
+        """The column that plays ``role``."""
         return self.table.columns[self.roles[role]]
 
 
 def open_table(what: str, table: Any, asked: Mapping[str, str | None]) -> Opened:
-    """Read a file or a table in memory; ``asked`` has the column for each role, ``None`` where it is to be found."""
+    """Read a file or a table in memory. ``asked`` maps each role to a column, or to ``None`` to find one."""
     is_file = isinstance(table, (str, os.PathLike))
     with blaming(f"{what}, {os.fspath(table)}" if is_file else what):
         if is_file:
@@ -56,19 +56,19 @@ def open_table(what: str, table: Any, asked: Mapping[str, str | None]) -> Opened
 
 
 def _choose(names: Sequence[Any], asked: Mapping[str, str | None]) -> dict[str, Any]:
-    """The column for each role: the one asked for, else the one called so, else, if it cannot be none, the next one."""
+    """The column for each role: as asked, else by the name of the role, else (if required) the next unused column."""
     roles: dict[str, Any] = {}
     for role, name in asked.items():
         if name is not None and name not in names:
-            raise ValueError(f"there must be a column {name!r}, as {role} says; there are {listed(names)}.")
+            raise ValueError(f"{role} must name a column; got {name!r}. The columns are {quoted(names)}.")
         roles[role] = name if name is not None else role if role in names else None
     for role in roles:
         if roles[role] is None and role not in _OPTIONAL:
             roles[role] = next((name for name in names if name not in roles.values()), None)
             if roles[role] is None:
-                only = f"only {listed(names)}" if names else "none: the file is empty"
-                commas = ". Columns are separated by commas" if len(names) == 1 and ";" in str(names[0]) else ""
-                raise ValueError(f"there must be a column for the {role}; there is {only}{commas}.")
+                only = f"only {quoted(names)}" if names else "no column: the file is empty"
+                commas = " Separate columns by commas." if len(names) == 1 and ";" in str(names[0]) else ""
+                raise ValueError(f"the table must have a column for the {role}; got {only}.{commas}")
     return roles
 
 
@@ -78,19 +78,19 @@ def _ids(column: Any, name: Any) -> IdColumn:
         raise ValueError(f"column {name!r} must hold an id in each row; row {codes.argmin()} has none.")
     texts = as_text(values, name)
     place = {text: number for number, text in enumerate(dict.fromkeys(texts))}
-    if len(place) < len(texts):  # 7 and "7" in one column
+    if len(place) < len(texts):  # both 7 and "7" occur in the column
         codes = np.array([place[text] for text in texts])[codes]
     return IdColumn(codes, list(place))
 
 
 def as_text(values: npt.NDArray[Any], name: Any) -> list[str]:
-    """Ids or classes as text; a whole number that a missing neighbour has made 7.0 is "7"."""
+    """Ids or classes as text. An integer that became 7.0 because another value is missing is "7"."""
     plain = values.tolist()
     if values.dtype.kind in "fO":
         plain = [int(value) if isinstance(value, float) and value.is_integer() else value for value in plain]
     odd = next((value for value in plain if not isinstance(value, (str, int))), None)
     if odd is not None:
-        raise TypeError(f"column {name!r} must hold text or whole numbers; got {odd!r} of type {type(odd).__name__}.")
+        raise TypeError(f"column {name!r} must hold text or integers; got {odd!r} of type {type(odd).__name__}.")
     return [str(value) for value in plain]
 
 
@@ -104,14 +104,9 @@ def _check_once(column: IdColumn, name: Any) -> None:
 
 @contextmanager
 def blaming(what: str) -> Iterator[None]:
-    """Say which table an error is about."""
+    """Prefix errors with the name of the table."""
     try:
         yield
-    except (TypeError, ValueError) as error:  # pyarrow's own errors are among them
-        kind: Callable[[str], Exception] = TypeError if isinstance(error, TypeError) else ValueError
+    except (TypeError, ValueError) as error:  # pyarrow's errors are subclasses of these
+        kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"{what}: {error}") from error
-
-
-def listed(names: Sequence[Any]) -> str:
-    """Some of the names, as an error quotes them."""
-    return ", ".join(map(repr, names[:5])) + (", …" if len(names) > 5 else "")
