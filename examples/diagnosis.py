@@ -1,7 +1,7 @@
-"""Where does a network err most, and why? Its surest mistake, taken apart into the findings that it comes from.
+"""Explain the most confident mistake of a network: how much each finding contributed to it.
 
 The 569 tumours of scikit-learn's breast cancer data are the vertices. A finding, such as a radius in the largest
-quarter, with all tumours that have it is a hyperedge; 40 labels are learned from. Run with ``python
+quarter, is a hyperedge over all tumours that have it. The network learns from 40 labels. Run with ``python
 examples/diagnosis.py``; it takes a few seconds, prints the explanation and draws it to ``diagnosis.png``.
 """
 
@@ -17,7 +17,7 @@ from hypergnn.persistence.models import SavedModel
 
 
 def findings() -> hg.datasets.Dataset:
-    """Tumours that lie in the same quarter of a measurement share a hyperedge."""
+    """Return the data: tumours in the same quarter of a measurement share a hyperedge."""
     cancer = load_breast_cancer(as_frame=True)
     tumours = [f"tumour {number}" for number in range(len(cancer.data))]
     H = hg.construct.from_attributes(cancer.data.filter(like="worst").set_axis(tumours), bins=4)
@@ -34,7 +34,7 @@ def findings() -> hg.datasets.Dataset:
 
 
 def surest_mistake(model: SavedModel, data: hg.datasets.Dataset) -> int:
-    """The vertex of the test set whose wrong class is the most probable."""
+    """Return the vertex of the test set whose wrong class has the highest probability."""
     probability = hg.training.predict(model, data)[data.test]  # (test, classes)
     is_wrong = probability.argmax(1) != data.y[data.test]
     return int(data.test[np.where(is_wrong, probability.max(1), 0).argmax()])
@@ -52,7 +52,7 @@ def main(picture: str | Path = "diagnosis.png", trials: int = 3) -> None:
     print(f"in truth {data.class_names[data.y[vertex]]}:")
     print(why)
     why.plot(top=8).savefig(picture, dpi=120, bbox_inches="tight")
-    print(f"drawn: {picture}")
+    print(f"picture: {picture}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Classify handwritten digits from 20 labels per class: without structure, with convolution, with attention.
+"""Classify handwritten digits from 20 labels per class: without structure, with convolution and with attention.
 
 Each digit and its nearest neighbours form a hyperedge. Run with ``python examples/digits.py``; it takes a few seconds.
 """
@@ -16,7 +16,7 @@ import hypergnn as hg
 
 
 class Network(nn.Module):
-    """The paper's two-layer network: 8 heads of 8 hidden units, then one head with a score per class."""
+    """The paper's two-layer network: 8 heads with 8 hidden units each, then one head with a score per class."""
 
     def __init__(self, layer: type[hg.HypergraphConv] | type[hg.HypergraphAttention], n_features: int) -> None:
         """Create both layers."""
@@ -25,13 +25,13 @@ class Network(nn.Module):
         self.second = layer(64, 10)
 
     def forward(self, x: Tensor, H: hg.Hypergraph) -> Tensor:
-        """Scores of the classes for each vertex."""
+        """Return the score of each class for each vertex."""
         x = elu(self.first(dropout(x, 0.2, self.training), H))
         return self.second(dropout(x, 0.2, self.training), H)
 
 
 def train(model: nn.Module, x: Tensor, H: hg.Hypergraph, y: Tensor, labelled: Tensor, epochs: int) -> float:
-    """Fit to the labelled digits and return the accuracy on all others, in percent."""
+    """Train on the labelled digits and return the accuracy on all others, in percent."""
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01, weight_decay=3e-4)
     for _ in range(epochs):
         model.train()
@@ -45,7 +45,7 @@ def train(model: nn.Module, x: Tensor, H: hg.Hypergraph, y: Tensor, labelled: Te
 
 
 def main(epochs: int = 60) -> None:
-    torch.set_num_threads(1)  # tensors as small as these gain nothing from a second thread, and wait for it
+    torch.set_num_threads(1)  # such small tensors are slower on several threads
     images, classes = load_digits(return_X_y=True)
     nearest = kneighbors_graph(images, n_neighbors=8, include_self=True)  # row i: digit i and its neighbours
     everyone = np.arange(len(images))

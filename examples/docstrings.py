@@ -1,7 +1,7 @@
-"""Which part of SciPy does a function belong to? Told by the words that describe it, from few labels.
+"""Predict which part of SciPy a function belongs to, by the words of its description and from few labels.
 
-A word with all descriptions that use it is a hyperedge. The descriptions are those that ``help`` shows, so nothing
-needs to be downloaded. Run with ``python examples/docstrings.py``; it takes some seconds and prints a table.
+Each word is a hyperedge over all descriptions that use it. The descriptions are the docstrings of the functions, so
+there is nothing to download. Run with ``python examples/docstrings.py``; it takes some seconds and prints a table.
 """
 
 import inspect
@@ -19,7 +19,7 @@ SIZES = (1, 2, 5, 10)
 
 
 def descriptions() -> tuple[np.ndarray, np.ndarray]:
-    """What each function does, up to its list of parameters, and the part of SciPy that it is in."""
+    """Return each function's docstring, up to its list of parameters, and the part of SciPy it belongs to."""
     found = {}
     for part in PARTS:
         module = import_module(f"scipy.{part}")
@@ -32,11 +32,11 @@ def descriptions() -> tuple[np.ndarray, np.ndarray]:
 def accuracy(
     model: hg.HypergraphClassifier | Pipeline, texts: np.ndarray, parts: np.ndarray, size: int, seed: int
 ) -> float:
-    """The share of the unlabelled descriptions that a model puts in the right part."""
+    """Return the accuracy of a model on the unlabelled descriptions."""
     rng = np.random.default_rng(seed)
     chosen = [rng.choice(np.flatnonzero(parts == part), size, replace=False) for part in PARTS]
     known = np.isin(np.arange(len(parts)), chosen)
-    if isinstance(model, hg.HypergraphClassifier):  # sees all texts, and the labels of some
+    if isinstance(model, hg.HypergraphClassifier):  # sees all texts and some labels
         found = model.fit(texts, np.where(known, parts, None)).transduction_
     else:
         found = model.fit(texts[known], parts[known]).predict(texts)

@@ -1,7 +1,7 @@
-"""178 wines as a map: by thirteen measurements, by those propagated over a hypergraph, and by what few labels taught.
+"""Map 178 wines by their measurements, by measurements propagated over a hypergraph, and by learned features.
 
 Each wine and its nearest neighbours form a hyperedge. Run with ``python examples/wine_map.py``; it takes a few seconds,
-prints how well the growers lie apart, and draws the three maps to ``wine_map.png``.
+prints how well each map separates the growers, and draws the three maps to ``wine_map.png``.
 """
 
 import sys
@@ -36,7 +36,7 @@ def main(picture: str | Path = "wine_map.png") -> None:
         print(f"{name:24} {space.shape[1]:7} {silhouette_score(space, y):26.2f}")
     axes.legend()
     figure.savefig(picture, dpi=120)
-    print(f"drawn: {picture}")
+    print(f"picture: {picture}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Pictures of small hypergraphs, drawn by XGI."""
+"""Pictures of small hypergraphs, drawn with XGI."""
 
 from __future__ import annotations
 
@@ -30,20 +30,23 @@ def draw(
     limit: int = 100,
     seed: int = 0,
 ) -> Figure:
-    """Draw a small hypergraph; the figure is returned and not shown.
+    """Draw a small hypergraph; the figure is returned, not shown.
 
     Args:
-        H: The hypergraph. Hyperedges of one vertex, or of none, have no area and are not seen.
-        vertex: A vertex to highlight, by name or number; its hyperedges as well, unless others are named.
+        H: The hypergraph. Hyperedges with fewer than two vertices have no area and are invisible.
+        vertex: A vertex to highlight, by name or number. Its hyperedges are highlighted too, unless ``hyperedges`` is
+            given.
         hyperedges: Hyperedges to highlight, by name or number.
-        ax: Where to draw; axes of a new figure if omitted.
-        labels: Whether to write the names of the vertices beside them.
-        limit: How many vertices or hyperedges there may be: beyond a hundred little can be seen, and finding places
-            for them takes long.
-        seed: Which places to find for the vertices.
+        ax: The axes to draw on; those of a new figure by default.
+        labels: Whether to write the name of each vertex beside it.
+        limit: Largest number of vertices, and of hyperedges. Beyond a hundred, little can be seen and the layout takes
+            long.
+        seed: Seed of the layout.
 
     Raises:
-        ValueError: If the hypergraph is larger than the limit, or has no such vertex or hyperedge.
+        ImportError: If XGI or matplotlib is not installed (the extra ``plot``).
+        TypeError: If ``H`` is not a hypergraph or ``hyperedges`` is a string.
+        ValueError: If the hypergraph is larger than the limit, or a vertex or hyperedge does not exist.
 
     Example:
         >>> H = Hypergraph.from_hyperedges([[0, 1, 2], [2, 3]], n_vertices=4, vertex_names=["ann", "bob", "eve", "max"])
@@ -54,21 +57,21 @@ def draw(
     size = max(H.n_vertices, H.n_hyperedges)
     if size > check_size("limit", limit):
         raise ValueError(
-            f"H must have at most {limit} vertices and hyperedges to be drawn; got {H.n_vertices} and "
-            f"{H.n_hyperedges}. Draw a part of it, or give limit={size} and wait."
+            f"H must have at most {limit} vertices and {limit} hyperedges to be drawn; got {H.n_vertices} and "
+            f"{H.n_hyperedges}. Draw a part of it, or pass limit={size}, which may take long."
         )
-    chosen, bright = _highlighted(H, vertex, hyperedges)
+    chosen, highlighted = _highlighted(H, vertex, hyperedges)
     xgi = import_extra("xgi", "plot", "draw")
     drawn = to_xgi(replace(H.to("cpu"), vertex_names=None, hyperedge_names=None))
     with quiet_axes(ax, "draw", (6.4, 6.4)) as axes:
         axes.set_title(f"{H.n_vertices} vertices, {H.n_hyperedges} hyperedges")
         axes.set_axis_off()
-        colours = {number: _BRIGHT if number in bright else _PLAIN for number in range(H.n_hyperedges)}
+        colours = {number: _BRIGHT if number in highlighted else _PLAIN for number in range(H.n_hyperedges)}
         if H.n_vertices:
-            places = xgi.barycenter_spring_layout(drawn, seed=seed)
+            positions = xgi.barycenter_spring_layout(drawn, seed=seed)
             xgi.draw(
                 drawn,
-                pos=places,
+                pos=positions,
                 ax=axes,
                 node_fc=[_BRIGHT if number == chosen else "white" for number in range(H.n_vertices)],
                 node_size=9,
@@ -77,11 +80,12 @@ def draw(
                 dyad_lw=3,
             )
             for number, label in enumerate(_labels(H.vertex_names, H.n_vertices) if labels else ()):
-                axes.annotate(label, places[number], xytext=(0, 7), textcoords="offset points", ha="center")
+                axes.annotate(label, positions[number], xytext=(0, 7), textcoords="offset points", ha="center")
     return axes.get_figure()  # type: ignore[return-value]
 
 
 def _highlighted(H: Hypergraph, vertex: Any, hyperedges: Iterable[Any] | None) -> tuple[int | None, set[int]]:
+    """The numbers of the vertex and of the hyperedges to highlight."""
     chosen = None if vertex is None else find_named("vertex", vertex, H.vertex_names, H.n_vertices)
     if hyperedges is not None:
         if isinstance(hyperedges, str):

@@ -16,7 +16,7 @@ from scipy.spatial.distance import cdist
 from sklearn.datasets import load_digits, load_wine
 from sklearn.exceptions import ConvergenceWarning
 
-from hypergnn.construct import from_clusters, from_knn, points
+from hypergnn.construct import clusters, from_clusters, from_knn, nearest
 
 
 def members(H):
@@ -26,7 +26,7 @@ def members(H):
 @pytest.mark.parametrize("metric", ["euclidean", "cityblock", "cosine"])
 @pytest.mark.parametrize("n_features", [3, 20])
 @pytest.mark.parametrize("convert", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
-def test_the_nearest_are_those_at_the_least_distance(metric, n_features, convert):
+def test_neighbours_are_the_points_at_the_smallest_distance(metric, n_features, convert):
     x = np.random.default_rng(0).random((40, n_features))
     distance = cdist(x, x, metric)
     np.fill_diagonal(distance, -1)
@@ -61,30 +61,30 @@ def test_approximate_neighbours_are_nearly_the_exact_ones():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("metric", ["cityblock", "l1"])
-def test_an_approximate_search_knows_the_names_of_the_exact_one(metric):
+def test_the_approximate_search_accepts_the_metric_names_of_the_exact_one(metric):
     x = np.random.default_rng(0).random((60, 20))
     exact, approximate = (from_knn(x, k=5, metric=metric, approximate=choice) for choice in (False, True))
     assert exact.to_scipy().multiply(approximate.to_scipy()).sum() > 0.9 * exact.n_incidences
 
 
-def test_an_approximate_search_says_which_metrics_it_does_not_know():
+def test_the_approximate_search_refuses_metrics_it_does_not_support():
     x = np.random.default_rng(0).random((60, 20))
-    with pytest.raises(ValueError, match=r"got 'nan_euclidean'. Give approximate=False for an exact search"):
+    with pytest.raises(ValueError, match=r"got 'nan_euclidean'. Pass approximate=False for an exact search"):
         from_knn(x, k=5, metric="nan_euclidean", approximate=True)
 
 
-def test_the_size_decides_on_approximation_and_what_is_missing_is_named(monkeypatch):
+def test_many_points_are_searched_approximately_and_a_missing_library_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "pynndescent", None)
     x = np.random.default_rng(0).random((60, 20))
     from_knn(x, k=2)
-    monkeypatch.setattr(points, "MAX_EXACT_POINTS", 50)
+    monkeypatch.setattr(nearest, "MAX_EXACT_POINTS", 50)
     with pytest.raises(ImportError, match=r"needs pynndescent.*pip install '\.\[ann\]'"):
         from_knn(x, k=2)
     from_knn(x, k=2, approximate=False)
-    from_knn(x[:, :3], k=2)  # a tree finds these without comparing all
+    from_knn(x[:, :3], k=2)  # a search tree does not compare all pairs
 
 
-def test_every_kind_of_table_is_read_alike():
+def test_all_kinds_of_tables_give_the_same_hypergraph():
     wine = load_wine(as_frame=True).data
     expected = from_knn(wine.to_numpy(), k=3)
     tables = [wine, pl.DataFrame(wine.to_dict("list")), pa.table(wine), torch.from_numpy(wine.to_numpy())]
@@ -96,7 +96,7 @@ def test_every_kind_of_table_is_read_alike():
 
 
 @pytest.mark.parametrize("convert", [torch.Tensor.to_sparse, torch.Tensor.to_sparse_csr, torch.Tensor.bfloat16])
-def test_every_kind_of_tensor_is_read_alike(convert):
+def test_all_kinds_of_tensors_give_the_same_hypergraph(convert):
     x = torch.from_numpy(load_digits().data[:60])  # whole numbers up to 16, which bfloat16 holds
     for constructor in (from_knn, from_clusters):
         assert constructor(convert(x), 5).equals(constructor(x, 5))
@@ -133,7 +133,7 @@ def test_bad_points_are_refused():
 
 @pytest.mark.parametrize("constructor", [from_knn, from_clusters])
 @pytest.mark.parametrize("convert", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
-def test_what_is_not_finite_is_found(constructor, convert):
+def test_features_that_are_not_finite_are_refused(constructor, convert):
     x = np.ones((20, 3))
     x[4, 0], x[7, 2] = 0, np.nan
     with pytest.raises(ValueError, match="X must hold finite numbers; row 7, column 2 is nan"):
@@ -153,12 +153,12 @@ def test_clusters_at_several_scales(convert):
 
 
 def test_many_points_are_clustered_in_batches(monkeypatch):
-    monkeypatch.setattr(points, "MAX_FULL_BATCH_POINTS", 100)
+    monkeypatch.setattr(clusters, "MAX_FULL_BATCH_POINTS", 100)
     H = from_clusters(np.repeat([[0.0], [100.0]], 100, axis=0), 2)
     assert sorted(map(sorted, members(H))) == np.arange(200).reshape(2, 100).tolist()
 
 
-def test_coinciding_points_leave_no_empty_cluster():
+def test_coinciding_points_give_no_empty_cluster():
     with pytest.warns(ConvergenceWarning, match="distinct clusters"):
         H = from_clusters(np.repeat([[0.0], [1.0]], 5, axis=0), 3)
     assert H.hyperedge_degree().tolist() == [5, 5]

@@ -20,7 +20,7 @@ def graphs(draw):
 
 
 @given(graphs(), st.integers(1, 3), st.booleans())
-def test_neighbourhoods_are_what_a_walk_reaches(graph_and_links, hops, centroid):
+def test_neighbourhoods_hold_the_vertices_that_a_walk_reaches(graph_and_links, hops, centroid):
     graph, links = graph_and_links
     H = from_neighbourhoods(graph, hops=hops, centroid=centroid)
     expected = np.zeros((graph.n_vertices, graph.n_vertices))
@@ -34,14 +34,14 @@ def test_neighbourhoods_are_what_a_walk_reaches(graph_and_links, hops, centroid)
     assert H.centroid.tolist() == list(range(graph.n_vertices))
 
 
-def test_an_adjacency_matrix_gives_what_its_graph_gives():
+def test_an_adjacency_matrix_may_stand_for_a_graph():
     adjacency = sparse.csr_array(np.array([[0, 1, 0], [0, 0, 0], [0, 1, 0]]))
     H = from_neighbourhoods(adjacency, vertex_names=["a", "b", "c"])
     assert H.to_scipy().toarray().tolist() == [[1, 1, 0], [1, 1, 1], [0, 1, 1]]
     assert H.vertex_names.tolist() == ["a", "b", "c"]
 
 
-def test_neighbourhoods_refuse_what_is_no_graph():
+def test_neighbourhoods_of_something_else_than_a_graph_are_refused():
     with pytest.raises(ValueError, match=r"square.*got shape \(2, 3\)"):
         from_neighbourhoods(sparse.csr_array((2, 3)))
     with pytest.raises(TypeError, match="SciPy sparse adjacency matrix; got ndarray"):
@@ -72,7 +72,7 @@ def test_union_keeps_names_that_are_tuples():
     assert union(first, second).hyperedge_names.tolist() == [("a", 1), ("b", 1)]
 
 
-def test_union_keeps_everything_of_each():
+def test_union_keeps_weights_centroids_and_names():
     first = named([[0, 1], [2]], ["p", "q"], weight=[2.0, 3.0])
     second = named([[0, 1]], ["r"], vertex_names=["a", "b", "c"], centroid=[1])
     expected = named(
@@ -85,7 +85,7 @@ def test_union_keeps_everything_of_each():
     assert union(first, second).equals(expected)
 
 
-def test_union_names_hyperedges_only_if_it_can():
+def test_union_names_hyperedges_if_all_have_names_or_prefixes():
     H, nameless = named([[0, 1]], ["p"]), named([[1, 2]], None)
     assert union(H, nameless).hyperedge_names is None
     assert union(H, nameless, H, prefixes=["x ", "y ", "z "]).hyperedge_names.tolist() == ["x p", "y 0", "z p"]
@@ -95,11 +95,11 @@ def test_union_names_hyperedges_only_if_it_can():
         union(H, nameless, prefixes="xy")
 
 
-def test_union_refuses_other_vertices():
+def test_union_of_different_vertices_is_refused():
     H = named([[0]], None, vertex_names=["a", "b", "c"])
     with pytest.raises(ValueError, match=r"same number of vertices; got \[3, 4\]"):
         union(H, named([[0]], None, n_vertices=4))
-    with pytest.raises(ValueError, match="vertex 1 is called 'b' in one and 'c' in another"):
+    with pytest.raises(ValueError, match="vertex 1 is 'b' in one and 'c' in another"):
         union(H, named([[0]], None, vertex_names=["a", "c", "b"]))
     with pytest.raises(TypeError, match=r"union\(G, H\); got list"):
         union([H, H])
@@ -107,7 +107,7 @@ def test_union_refuses_other_vertices():
         union()
 
 
-def test_dropped_hyperedges_take_what_is_theirs_along():
+def test_remaining_hyperedges_keep_weights_centroids_and_names():
     H = named(
         [[0], [1, 2], [0, 1, 2], []],
         list("pqrs"),

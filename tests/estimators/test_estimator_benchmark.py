@@ -1,4 +1,4 @@
-"""The comparison of classifiers judges what it says, and its page is made of its results."""
+"""The comparison of classifiers evaluates what it states, and its page is generated from its results."""
 
 import copy
 import json
@@ -14,22 +14,22 @@ def results():
     return json.loads(estimators.RESULTS.read_text())
 
 
-def test_the_page_is_made_of_the_results(results):
+def test_the_page_is_generated_from_the_results(results):
     assert estimators.PAGE.read_text() == estimators.page(results)
 
 
-def test_the_page_follows_the_results(results):
+def test_the_page_changes_with_the_results(results):
     changed = copy.deepcopy(results)
     for by_labels in changed["found"]["random forest"].values():
         for cell in by_labels.values():
             cell["accuracy"] = [100.0] * results["splits"]
     text = estimators.page(changed)
     assert "| random forest | **100.0 ± 0.0** |" in text
-    assert "Ours has place 2 of" in text
-    assert "it is the best in 0 of 9 columns" in text
+    assert "HypergraphClassifier ranks 2 of" in text
+    assert "is the best in 0 of 9 columns" in text
 
 
-def test_all_contestants_were_measured_on_all(results):
+def test_all_classifiers_were_measured_on_all_datasets(results):
     names = {name for name, _, _ in estimators.contestants(np.eye(4))}
     assert set(results["found"]) == names
     for by_dataset in results["found"].values():
@@ -39,7 +39,7 @@ def test_all_contestants_were_measured_on_all(results):
             assert all(len(cell["accuracy"]) == estimators.SPLITS for cell in by_labels.values())
 
 
-def test_labels_are_as_many_as_asked_for_and_always_the_same():
+def test_labels_have_the_requested_number_and_depend_on_the_seed_alone():
     y = np.repeat([0, 1, 2], 30)
     few = estimators.few_labels(y, 5, seed=7)
     assert [int((few == one).sum()) for one in (-1, 0, 1, 2)] == [75, 5, 5, 5]
@@ -48,7 +48,7 @@ def test_labels_are_as_many_as_asked_for_and_always_the_same():
     assert (few != estimators.few_labels(y, 5, seed=8)).any()
 
 
-def test_only_hidden_rows_are_judged_and_their_labels_are_not_shown():
+def test_only_hidden_rows_are_evaluated_and_their_labels_are_not_seen():
     y, few = np.array([0, 0, 1, 1]), np.array([0, -1, 1, -1])
     seen = []
 

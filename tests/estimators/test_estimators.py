@@ -1,6 +1,7 @@
-"""The estimators are scikit-learn's in every respect that it checks."""
+"""The estimators pass all of scikit-learn's own checks, learn from few labels and place new rows."""
 
 import inspect
+import random
 import time
 
 import numpy as np
@@ -19,15 +20,14 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import hypergnn as hg
-from hypergnn.estimators.base import OPTIONS
 from hypergnn.estimators.labels import encode_labels
-from hypergnn.estimators.properties import Attributes
+from hypergnn.estimators.rows import CONSTRUCTORS, options_of
 
 QUICK = {"max_epochs": 50}
 
 
 class NearRows:
-    """A way to make hyperedges of one's own, with the same name in every process that collects the tests."""
+    """A constructor of the caller's, with the same name in every process that collects the tests."""
 
     def __call__(self, X):
         few = min(5, X.shape[0] - 1)
@@ -59,7 +59,7 @@ def wine():
     return X, y, np.where(np.arange(y.size) % 8 == 0, y, -1)
 
 
-def test_unlabelled_rows_are_classified_and_known_rows_keep_what_training_gave(wine):
+def test_unlabelled_rows_are_classified_and_training_rows_keep_their_predictions(wine):
     X, y, few = wine
     model = hg.HypergraphClassifier(random_state=0).fit(X, few)
     assert (model.transduction_ == y)[few < 0].mean() > 0.9
@@ -77,7 +77,7 @@ def scaled_neighbours(X):
 
 @pytest.mark.parametrize("construct", ["knn", "clusters", "attributes", scaled_neighbours])
 @pytest.mark.parametrize("model", ["hyper-conv", "hyper-attention"])
-def test_new_rows_are_classified_each_by_itself(wine, construct, model):
+def test_the_prediction_of_a_new_row_does_not_depend_on_the_others(wine, construct, model):
     X, y, _ = wine
     one = hg.HypergraphClassifier(model, construct=construct, random_state=0).fit(X[::2], y[::2])
     new = X[1::2]
@@ -90,7 +90,7 @@ def test_new_rows_are_classified_each_by_itself(wine, construct, model):
     assert_allclose(together.sum(1), 1)
 
 
-def test_strings_and_numbers_may_miss_labels(wine):
+def test_labels_may_be_missing_among_strings_and_numbers(wine):
     X, _, few = wine
     names = np.array(["a", "b", "c", None], dtype=object)[few]
     numbers = np.where(few < 0, np.nan, few)
@@ -124,15 +124,15 @@ def test_minus_one_and_one_alone_are_two_classes():
         ([True, None, False], [False, True], [1, -1, 0]),
     ],
 )
-def test_strings_and_truth_values_may_miss_labels_in_a_list(y, classes, codes, hold):
+def test_labels_may_be_missing_in_lists_of_strings_and_booleans(y, classes, codes, hold):
     found, numbers = encode_labels(hold(y), len(y))
     assert (found.tolist(), numbers.tolist()) == (classes, codes)
 
 
 @pytest.mark.parametrize(("missing", "text"), [(-1, "'-1'"), (np.nan, "'nan'"), ("", "''")])
-def test_text_that_numpy_makes_of_missing_labels_is_refused(missing, text):
+def test_missing_labels_that_numpy_turned_into_text_are_refused(missing, text):
     with pytest.raises(
-        ValueError, match=f"y holds the text {text} as a label; mark missing labels among strings by None"
+        ValueError, match=f"y holds the text {text} as a label; mark missing labels among strings with None"
     ):
         encode_labels(np.array(["a", missing, "b"]), 3)
 
@@ -148,30 +148,32 @@ def test_text_that_numpy_makes_of_missing_labels_is_refused(missing, text):
         (np.linspace(0, 1, 178), ValueError, "Unknown label type: continuous"),
     ],
 )
-def test_labels_that_cannot_be_are_refused(wine, y, error, message):
+def test_invalid_labels_are_refused(wine, y, error, message):
     with pytest.raises(error, match=message):
         hg.HypergraphClassifier().fit(wine[0], y)
 
 
-def test_a_given_hypergraph_is_what_is_learned_on(wine):
+def test_a_given_hypergraph_is_used_for_training(wine):
     _, y, few = wine
     H = hg.Hypergraph.from_hyperedges([np.flatnonzero(y == one) for one in range(3)], n_vertices=y.size)
-    X = np.ones((y.size, 1))  # tells nothing
+    X = np.ones((y.size, 1))  # says nothing about the classes
     X[:: y.size // 3] += 1
     model = hg.HypergraphClassifier(random_state=0, scale=False).fit(np.eye(y.size), few, hypergraph=H)
     assert model.hypergraph_ is H
     assert_array_equal(model.transduction_, y)
     equal_rows = hg.HypergraphClassifier(random_state=0).fit(X, few, hypergraph=H)
     assert_array_equal(equal_rows.predict(X), equal_rows.transduction_)
-    with pytest.raises(ValueError, match="a vertex for each row of X, 10; got 178"):
+    with pytest.raises(ValueError, match="one vertex for each row of X, 10; got 178"):
         hg.HypergraphClassifier().fit(X[:10], few[:10], hypergraph=H)
     with pytest.raises(TypeError, match="hypergraph must be a Hypergraph"):
         hg.HypergraphClassifier().fit(X, few, hypergraph=[[0, 1]])
+    with pytest.raises(TypeError, match="construct must return a Hypergraph; it returned a list"):
+        hg.HypergraphClassifier(construct=lambda X: list(X)).fit(X, few)
     with pytest.raises(ValueError, match="must not be given with construct='attributes'"):
         hg.HypergraphClassifier(construct="attributes").fit(X, few, hypergraph=H)
 
 
-def test_equal_rows_are_predicted_alike(wine):
+def test_equal_rows_get_equal_predictions(wine):
     X, _, few = wine
     model = hg.HypergraphClassifier(random_state=0, n_neighbors=2).fit(
         np.vstack([X, X[:30]]), np.append(few, [-1] * 30)
@@ -190,40 +192,19 @@ def test_texts_are_classified_by_their_words():
     assert "plum" in model.hypergraph_.hyperedge_names
 
 
-def test_texts_are_one_column_of_several():
+def test_texts_are_one_column_with_several_rows():
     texts = ["ripe apple pie", "steel hammer"]
     model = hg.HypergraphClassifier(construct="text", construct_options={"min_df": 1}, max_epochs=2)
     model.fit(pd.DataFrame({"text": texts}), ["fruit", "tool"])
     assert not hasattr(model, "n_features_in_")
     for method in (model.predict, lambda X: model.fit(X, ["fruit"])):
-        with pytest.raises(ValueError, match=r"X must be several texts, one per row; got one\. .*'an apple'"):
+        with pytest.raises(ValueError, match=r"X must be several texts, one per row; got a single one\. .*'an apple'"):
             method("an apple")
         with pytest.raises(ValueError, match=r"X must be one column of texts; got shape \(2, 2\)"):
             method(pd.DataFrame({"title": texts, "text": texts}))
 
 
-def test_numbers_join_the_bins_that_their_names_say():
-    table = pd.DataFrame({"rooms": [1, 2, 3, 4, 4], "lift": [0, 1, 0, 1, 1]})
-    relation = Attributes(table, options={"bins": 4})
-    names = relation.hypergraph.hyperedge_names
-    assert names.tolist() == ["rooms=[1, 2]", "rooms=(2, 3]", "rooms=(3, 4]", "lift=0", "lift=1"]
-    table = pd.DataFrame({"rooms": [1, 2, 3]})
-    relation = Attributes(table, options={})
-    names = relation.hypergraph.hyperedge_names
-    assert names.tolist() == ["rooms=[1, 1]", "rooms=(1, 2]", "rooms=(2, 3]"]
-    joined = relation.join(pd.DataFrame({"rooms": [2.5, 5, 0, 1, np.nan]})).toarray()
-    assert [names[row.astype(bool)].tolist() for row in joined] == [
-        ["rooms=(2, 3]"],
-        ["rooms=(2, 3]"],
-        ["rooms=[1, 1]"],
-        ["rooms=[1, 1]"],
-        [],
-    ]
-    with pytest.raises(ValueError, match="column 'rooms' held numbers in training"):
-        relation.join(pd.DataFrame({"rooms": ["two"]}))
-
-
-def test_clusters_of_sparse_rows_are_found_and_joined_without_making_them_dense(wine, monkeypatch):
+def test_clusters_of_sparse_rows_are_found_and_joined_without_densifying_them(wine, monkeypatch):
     X, y, _ = wine
     X = MinMaxScaler().fit_transform(X)
     options = {"construct": "clusters", "scale": False, "random_state": 0, "max_epochs": 30}
@@ -240,7 +221,7 @@ def test_clusters_of_sparse_rows_are_found_and_joined_without_making_them_dense(
     assert (model.predict(rows[1::2]) == expected).mean() > 0.95
 
 
-def test_what_has_no_label_is_not_scored(wine):
+def test_rows_without_a_label_cannot_be_scored(wine):
     X, y, few = wine
     model = hg.HypergraphClassifier(random_state=0, max_epochs=20).fit(X, few)
     assert model.score(X, y) == (model.transduction_ == y).mean()
@@ -252,7 +233,7 @@ def test_what_has_no_label_is_not_scored(wine):
 
 
 @pytest.mark.parametrize("model", ["hyper-conv", "hyper-attention", "mlp"])
-def test_explanations_are_of_what_training_gave(wine, model):
+def test_explanations_add_up_to_the_scores_of_training(wine, model):
     X, _, few = wine
     one = hg.HypergraphClassifier(model, random_state=0, max_epochs=20).fit(X, np.where(few < 0, -1, few + 5))
     for row in (0, 100):
@@ -267,7 +248,7 @@ def test_explanations_are_of_what_training_gave(wine, model):
         one.explain(178)
 
 
-def test_explanations_call_rows_and_hyperedges_by_name():
+def test_explanations_use_the_names_of_rows_and_hyperedges():
     H = hg.Hypergraph.from_hyperedges(
         [[0, 1], [1, 2]], n_vertices=3, vertex_names=["tea", "milk", "nail"], hyperedge_names=["b1", "b2"]
     )
@@ -278,7 +259,7 @@ def test_explanations_call_rows_and_hyperedges_by_name():
         hg.explain(model, H, "milk")
 
 
-def test_sparse_rows_stay_sparse_and_give_what_their_dense_form_gives_unscaled(wine):
+def test_sparse_rows_stay_sparse_and_give_the_result_of_unscaled_dense_rows(wine):
     X, _, few = wine
     X = MinMaxScaler().fit_transform(X)
     results = []
@@ -301,7 +282,7 @@ def test_tables_keep_the_names_of_their_columns(wine):
         model.predict(frame.rename(columns={"c0": "other"}))
 
 
-def test_it_works_in_pipelines_searches_and_cross_validation(wine):
+def test_the_classifier_works_in_pipelines_searches_and_cross_validation(wine):
     X, y, _ = wine
     pipeline = make_pipeline(MinMaxScaler(), hg.HypergraphClassifier(max_epochs=30, random_state=0))
     assert cross_val_score(pipeline, X, y, cv=3).mean() > 0.9
@@ -314,7 +295,7 @@ def test_it_works_in_pipelines_searches_and_cross_validation(wine):
     assert clone(search.best_estimator_).fit(X, y).score(X, y) > 0.9
 
 
-def test_the_same_seed_gives_the_same_and_another_another(wine):
+def test_results_depend_on_the_seed_alone(wine):
     X, _, few = wine
     one, same, other = (hg.HypergraphClassifier(random_state=seed).fit(X, few) for seed in (3, 3, 4))
     assert_array_equal(one.label_distributions_, same.label_distributions_)
@@ -338,17 +319,17 @@ def test_early_stopping_holds_labels_out(wine):
         ({"n_neighbors": 0}, "n_neighbors must be at least 1"),
         ({"construct": "clusters", "construct_options": {"n_clusters": 1}}, "n_clusters must be at least 2"),
         ({"dropout": 1.0}, "dropout must be a number from 0"),
-        ({"construct": "attributes", "construct_options": {"columns": ["x99"]}}, "columns must name columns of X"),
+        ({"construct": "attributes", "construct_options": {"columns": ["x99"]}}, "columns must name a column"),
         (
             {"construct": "attributes", "construct_options": {"bins": {"x99": 3}}},
             "bins must name columns that are used",
         ),
-        ({"construct_options": {"k": 3}}, "among those of construct='knn', 'metric', .*; got 'k'.*n_neighbors="),
+        ({"construct_options": {"k": 3}}, "among those of construct='knn', 'metric', .*; got 'k'.*set n_neighbors"),
         ({"construct": "clusters", "construct_options": {"clusters": 3}}, "'n_clusters', 'seed'; got 'clusters'"),
         ({"construct": "attributes", "construct_options": {"bin": 3}}, "'columns', 'bins', 'missing'; got 'bin'"),
     ],
 )
-def test_settings_that_cannot_be_are_refused(wine, settings, message):
+def test_invalid_settings_are_refused(wine, settings, message):
     with pytest.raises(ValueError, match=message):
         hg.HypergraphClassifier(**settings).fit(wine[0], wine[1])
 
@@ -356,24 +337,71 @@ def test_settings_that_cannot_be_are_refused(wine, settings, message):
 def test_options_without_effect_are_refused(wine):
     X, y, _ = wine
     H = hg.construct.from_knn(X, 3)
-    with pytest.raises(ValueError, match="construct_options must be left out where a hypergraph is given"):
+    with pytest.raises(ValueError, match="construct_options must be left out if a hypergraph is given"):
         hg.HypergraphClassifier(construct_options={"metric": "cosine"}).fit(X, y, hypergraph=H)
     options = {"vectorizer": TfidfVectorizer(), "min_df": 1}
     with pytest.raises(ValueError, match="vectorizer must be the only one of construct_options"):
         hg.HypergraphClassifier(construct="text", construct_options=options).fit(["a text", "another"], [0, 1])
-    with pytest.raises(ValueError, match=r"'vectorizer'; got 'ngram_range'\. For others: a vectorizer\."):
+    with pytest.raises(ValueError, match=r"'vectorizer'; got 'ngram_range'\. For others, pass a vectorizer\."):
         hg.HypergraphClassifier(construct="text", construct_options={"ngram_range": (1, 2)}).fit(["a text"], [0])
     with pytest.raises(TypeError, match="scale must be True or False; got 'yes'"):
         hg.HypergraphClassifier(scale="yes").fit(X, y)
 
 
-@pytest.mark.parametrize("construct", OPTIONS)
-def test_options_are_those_of_the_constructor(construct):
-    own = list(inspect.signature(getattr(hg.construct, f"from_{construct}")).parameters)[1:]
-    assert list(OPTIONS[construct]) == [name for name in own if name != "k"]
+@pytest.mark.parametrize("construct", CONSTRUCTORS)
+def test_options_are_the_arguments_of_the_constructor_of_that_name(construct):
+    function = getattr(hg.construct, f"from_{construct}")
+    assert ["k"] * (construct == "knn") + list(options_of(construct)) == list(inspect.signature(function).parameters)[
+        1:
+    ]
 
 
-def test_embeddings_make_neighbours_alike_and_new_rows_too(wine):
+@pytest.mark.parametrize(
+    ("construct", "X"),
+    [
+        ("knn", load_wine().data),
+        ("clusters", load_wine().data),
+        ("attributes", load_wine().data),
+        ("text", ["a tea"] * 178),
+    ],
+)
+def test_fitting_leaves_the_random_states_of_numpy_and_python_alone(wine, construct, X):
+    options = {"min_df": 1, "max_df": 1.0} if construct == "text" else None
+    model = hg.HypergraphClassifier(
+        construct=construct, construct_options=options, early_stopping=True, max_epochs=2, random_state=None
+    )
+    before = np.random.get_state(), random.getstate()
+    model.fit(X, wine[1]).predict(X[:2])
+    after = np.random.get_state(), random.getstate()
+    np.testing.assert_equal(after, before)
+
+
+def test_without_a_random_state_each_fit_is_another(wine):
+    X, y, _ = wine
+    one, other = (hg.HypergraphClassifier(max_epochs=2).fit(X, y).label_distributions_ for _ in range(2))
+    assert (one != other).any()
+
+
+def test_data_that_is_not_numbers_is_refused_with_a_way_to_use_it(wine):
+    X, y, _ = wine
+    gaps, words = X.copy(), X.astype(object)
+    gaps[3, 2], words[3, 2] = np.nan, "red"
+    for table in (gaps, sparse.csr_array(gaps), pd.DataFrame(gaps)):
+        with pytest.raises(ValueError, match=r"contains NaN\. Fill in missing values, or use construct='attributes'"):
+            hg.HypergraphClassifier().fit(table, y)
+    for table in (words, pd.DataFrame(words), words.tolist()):
+        with pytest.raises(
+            ValueError, match=r"'red'\. X must hold numbers: encode words, or use construct='attributes'"
+        ):
+            hg.HypergraphClassifier().fit(table, y)
+    infinite = np.where(np.isnan(gaps), np.inf, gaps)
+    with pytest.raises(ValueError, match="contains infinity"):
+        hg.HypergraphClassifier().fit(infinite, y)
+    with pytest.raises(ValueError, match=r"at least two rows for construct='attributes'; got n_samples=1"):
+        hg.HypergraphClassifier(construct="attributes").fit(X[:1], y[:1])
+
+
+def test_embeddings_bring_neighbours_together_and_place_new_rows(wine):
     X, y, few = wine
     plain = hg.HypergraphEmbedding(steps=2).fit(X)
     scaled = StandardScaler().fit_transform(X)
@@ -389,7 +417,7 @@ def test_embeddings_make_neighbours_alike_and_new_rows_too(wine):
 
 
 @pytest.mark.timing
-def test_a_hundred_rows_are_fitted_well_under_a_second(wine):
+def test_fitting_a_hundred_rows_takes_well_under_a_second(wine):
     X, y, _ = wine
     hg.HypergraphClassifier(random_state=0).fit(X[:100], y[:100])
     start = time.process_time()

@@ -1,3 +1,8 @@
+"""Drawings of small hypergraphs."""
+
+import random
+
+import numpy as np
 import pytest
 from matplotlib import pyplot
 from matplotlib.colors import to_rgb
@@ -14,7 +19,7 @@ H = hg.Hypergraph.from_hyperedges(
 
 
 def bright(figure):
-    """How many vertices, areas and lines are highlighted."""
+    """The number of highlighted vertices, areas and lines."""
     colours = [
         to_rgb(colour)
         for collection in figure.axes[0].collections
@@ -39,21 +44,29 @@ def test_a_vertex_is_highlighted_with_its_hyperedges():
     assert bright(hg.draw(H, hyperedges=["two"])) == bright(hg.draw(H, hyperedges=[1])) >= 1
 
 
-def test_it_is_drawn_where_one_wants():
+def test_the_hypergraph_is_drawn_on_given_axes():
     figure, axes = pyplot.subplots()
     assert hg.draw(H, ax=axes) is figure
     assert axes.collections
     pyplot.close(figure)
 
 
+def test_drawing_leaves_the_global_random_states_alone():
+    before = np.random.get_state(), random.getstate()
+    hg.draw(H)
+    np.testing.assert_equal((np.random.get_state(), random.getstate()), before)
+
+
 @pytest.mark.parametrize("structure", [([], 0), ([], 3), ([[]], 1), ([[0]], 1)], ids=str)
-def test_hypergraphs_with_little_in_them(structure):
+def test_tiny_hypergraphs_are_drawn(structure):
     hg.draw(hg.Hypergraph.from_hyperedges(*structure)).canvas.draw()
 
 
-def test_mistakes_are_told():
+def test_invalid_arguments_are_refused():
     large = hg.Hypergraph.from_hyperedges([[0, 1]], n_vertices=101)
-    with pytest.raises(ValueError, match=r"at most 100 vertices and hyperedges to be drawn; got 101 and 1.*limit=101"):
+    with pytest.raises(
+        ValueError, match=r"at most 100 vertices and 100 hyperedges to be drawn; got 101 and 1.*limit=101"
+    ):
         hg.draw(large)
     assert hg.draw(large, limit=101, labels=False).axes
     with pytest.raises(ValueError, match=r"vertex must be a number from 0 to 5, or one of the names, such as 'a'"):

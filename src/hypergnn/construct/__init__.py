@@ -1,24 +1,37 @@
-"""Relations become hyperedges: one constructor for each kind of data that people have.
+"""Relations become hyperedges: one constructor for each kind of data.
 
-- :func:`from_neighbourhoods`: a graph, each vertex and all linked to it, as in the paper
-- :func:`from_knn`: points, each with its nearest others
-- :func:`from_clusters`: points, each cluster of k-means, at one scale or several
-- :func:`from_attributes`: a table of properties, all rows with the same value of a column
+- :func:`from_neighbourhoods`: a graph; each vertex and those linked to it, as in the paper
+- :func:`from_knn`: points; each with its nearest neighbours
+- :func:`from_clusters`: points; each cluster of k-means, at one scale or at several
+- :func:`from_attributes`: a table of attributes; all rows with the same value of a column
 - :func:`from_table`: a table of (vertex, hyperedge) pairs with ids of any kind
-- :func:`from_text`: documents, all those that use the same word
+- :func:`from_text`: documents; all that use the same word
 
-:func:`union` lays hypergraphs over the same vertices together and :func:`drop_hyperedges` leaves out hyperedges by
-their size. Each constructor remembers the names of vertices and hyperedges, and the centroids, where it knows them.
+:func:`union` combines hypergraphs over the same vertices, and :func:`drop_hyperedges` removes hyperedges by their
+size. Each constructor sets the names of vertices and hyperedges, and the centroids, where it knows them.
+
+New rows can join the hyperedges of points, tables of attributes and documents. :class:`NearestNeighbours`,
+:class:`Clusters`, :class:`Attributes` and :class:`Words` take the arguments of the function above, hold the
+``.hypergraph`` that it returns, and ``.join(X)`` gives the memberships of new rows. :class:`NearestVertex` does so
+for any hypergraph whose vertices have features. :class:`Relation` is what they have in common.
 """
 
-from hypergnn.construct.attributes import from_attributes
+from hypergnn.construct.attributes import Attributes, from_attributes
+from hypergnn.construct.clusters import Clusters, from_clusters
 from hypergnn.construct.combine import drop_hyperedges, union
+from hypergnn.construct.nearest import NearestNeighbours, NearestVertex, from_knn
 from hypergnn.construct.neighbourhoods import from_neighbourhoods
-from hypergnn.construct.points import from_clusters, from_knn
+from hypergnn.construct.relation import Relation
 from hypergnn.construct.table import from_table
-from hypergnn.construct.text import from_text
+from hypergnn.construct.text import Words, from_text
 
 __all__ = [
+    "Attributes",
+    "Clusters",
+    "NearestNeighbours",
+    "NearestVertex",
+    "Relation",
+    "Words",
     "drop_hyperedges",
     "from_attributes",
     "from_clusters",

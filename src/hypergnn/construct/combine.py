@@ -1,4 +1,4 @@
-"""Hypergraphs from hypergraphs: several laid together, or one without its smallest and largest hyperedges."""
+"""Hypergraphs from hypergraphs: the union of several, or one without its smallest and largest hyperedges."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from hypergnn.structures.hypergraph import Hypergraph
 
 
 def union(*hypergraphs: Hypergraph, prefixes: Sequence[str] | None = None) -> Hypergraph:
-    """Lay hypergraphs over the same vertices together: all hyperedges of the first, then those of the next.
+    """Combine hypergraphs over the same vertices: all hyperedges of the first, then those of the next, and so on.
 
-    Hyperedges keep their weights and centroids, and their names if each hypergraph has them. Nothing is merged: two
-    hyperedges with the same members remain two.
+    Hyperedges keep their weights and centroids, and their names if every hypergraph has names. Hyperedges with the
+    same members are not merged.
 
     Args:
-        hypergraphs: At least one, each with the same number of vertices in the same order. Those with names of
-            vertices must agree on them; they hold for the result.
-        prefixes: One string per hypergraph, put before the names of its hyperedges (its hyperedges' numbers where it
-            has no names), so that hyperedges of different hypergraphs may be called the same.
+        hypergraphs: At least one, all over the same vertices in the same order. Those that name their vertices must
+            agree on the names, which the result takes over.
+        prefixes: One string per hypergraph, put before the names of its hyperedges (or their numbers if they have no
+            names), so that hyperedges of different hypergraphs may have the same name.
 
     Raises:
-        TypeError: If something else than hypergraphs is given.
+        TypeError: If an argument is not a hypergraph, or there is none.
         ValueError: If the vertices differ or two hyperedges would have the same name.
 
     Example:
@@ -50,19 +50,19 @@ def union(*hypergraphs: Hypergraph, prefixes: Sequence[str] | None = None) -> Hy
         weight=np.concatenate([H.weight.cpu() for H in hypergraphs]),
         centroid=np.concatenate(centroids),
         vertex_names=next((H.vertex_names for H in hypergraphs if H.vertex_names is not None), None),
-        hyperedge_names=_joint_names(hypergraphs, prefixes),
+        hyperedge_names=_names_of_all(hypergraphs, prefixes),
     ).to(hypergraphs[0].device)
 
 
 def drop_hyperedges(H: Hypergraph, *, min_size: int = 2, max_size: int | None = None) -> Hypergraph:
-    """Leave out the hyperedges with fewer than ``min_size`` or more than ``max_size`` vertices; keep every vertex.
+    """Remove the hyperedges with fewer than ``min_size`` or more than ``max_size`` vertices; keep all vertices.
 
-    A hyperedge of one vertex connects nothing, and one of nearly all vertices tells few apart and costs most.
+    A hyperedge with one vertex connects nothing. One with nearly all vertices distinguishes few and costs the most.
 
     Args:
-        H: A hypergraph; the weights, centroids and names of the hyperedges that remain follow them.
-        min_size: Fewest vertices of a hyperedge that remains.
-        max_size: Most vertices of a hyperedge that remains; any number if omitted.
+        H: A hypergraph. The remaining hyperedges keep their weights, centroids and names.
+        min_size: Smallest size of a hyperedge to keep.
+        max_size: Largest size of a hyperedge to keep; unlimited by default.
 
     Example:
         >>> import hypergnn as hg
@@ -74,19 +74,19 @@ def drop_hyperedges(H: Hypergraph, *, min_size: int = 2, max_size: int | None = 
     if max_size is not None and check_size("max_size", max_size) < min_size:
         raise ValueError(f"max_size must be at least min_size, {min_size}; got {max_size}.")
     size = H.hyperedge_degree().cpu().numpy()
-    kept = np.flatnonzero((size >= min_size) & (size <= (np.inf if max_size is None else max_size)))
+    remaining = np.flatnonzero((size >= min_size) & (size <= (np.inf if max_size is None else max_size)))
     new_id = np.full(H.n_hyperedges, -1)
-    new_id[kept] = np.arange(kept.size)
+    new_id[remaining] = np.arange(remaining.size)
     hyperedge = new_id[H.hyperedge.cpu().numpy()]
     return Hypergraph.from_incidence(
         H.vertex.cpu().numpy()[hyperedge >= 0],
         hyperedge[hyperedge >= 0],
         H.n_vertices,
-        kept.size,
-        weight=H.weight.cpu().numpy()[kept],
-        centroid=None if H.centroid is None else H.centroid.cpu().numpy()[kept],
+        remaining.size,
+        weight=H.weight.cpu().numpy()[remaining],
+        centroid=None if H.centroid is None else H.centroid.cpu().numpy()[remaining],
         vertex_names=H.vertex_names,
-        hyperedge_names=None if H.hyperedge_names is None else H.hyperedge_names[kept],
+        hyperedge_names=None if H.hyperedge_names is None else H.hyperedge_names[remaining],
     ).to(H.device)
 
 
@@ -94,23 +94,23 @@ def _check_same_vertices(hypergraphs: Sequence[Hypergraph]) -> None:
     if not hypergraphs or not all(isinstance(H, Hypergraph) for H in hypergraphs):
         kinds = ", ".join(type(H).__name__ for H in hypergraphs) or "nothing"
         raise TypeError(f"union takes one or more hypergraphs, union(G, H); got {kinds}.")
-    numbers = [H.n_vertices for H in hypergraphs]
-    if len(set(numbers)) > 1:
-        raise ValueError(f"hypergraphs must have the same number of vertices; got {numbers}.")
+    sizes = [H.n_vertices for H in hypergraphs]
+    if len(set(sizes)) > 1:
+        raise ValueError(f"hypergraphs must have the same number of vertices; got {sizes}.")
     first, *others = [H.vertex_names for H in hypergraphs if H.vertex_names is not None] or [np.empty(0)]
     for names in others:
         differ = np.flatnonzero(first != names)
         if differ.size:
             raise ValueError(
-                f"hypergraphs must have the same vertices in the same order; vertex {differ[0]} is called "
+                f"hypergraphs must have the same vertices in the same order; vertex {differ[0]} is "
                 f"{show_name(first, differ[0])} in one and {show_name(names, differ[0])} in another."
             )
 
 
-def _joint_names(hypergraphs: Sequence[Hypergraph], prefixes: Sequence[str] | None) -> Names | None:
+def _names_of_all(hypergraphs: Sequence[Hypergraph], prefixes: Sequence[str] | None) -> Names | None:
     known = [H.hyperedge_names for H in hypergraphs if H.hyperedge_names is not None]
     if prefixes is not None:
-        joint: list[Any] = [
+        names: list[Any] = [
             f"{prefix}{name}"
             for prefix, H in zip(prefixes, hypergraphs, strict=True)
             for name in (range(H.n_hyperedges) if H.hyperedge_names is None else H.hyperedge_names)
@@ -118,11 +118,11 @@ def _joint_names(hypergraphs: Sequence[Hypergraph], prefixes: Sequence[str] | No
     elif len(known) < len(hypergraphs):
         return None
     else:
-        joint = list(chain.from_iterable(known))
-    name, occurrences = Counter(joint).most_common(1)[0] if joint else (None, 1)
+        names = list(chain.from_iterable(known))
+    name, occurrences = Counter(names).most_common(1)[0] if names else (None, 1)
     if occurrences > 1:
         raise ValueError(
             f"names of hyperedges must all be different; {name!r} occurs {occurrences} times. "
-            "Tell the hypergraphs apart, e.g. prefixes=['title: ', 'text: ']."
+            "Pass a prefix for each hypergraph, e.g. prefixes=['title: ', 'text: ']."
         )
-    return np.fromiter(joint, dtype=object, count=len(joint))  # np.array would take tuples apart
+    return np.fromiter(names, dtype=object, count=len(names))  # np.array would split tuples

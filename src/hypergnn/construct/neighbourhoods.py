@@ -1,4 +1,4 @@
-"""The paper's construction: one hyperedge per vertex of a graph, over the vertex and those near it."""
+"""The paper's construction: one hyperedge per vertex of a graph, over the vertex and its neighbourhood."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ def from_neighbourhoods(
     hops: int = 1,
     vertex_names: Any = None,
 ) -> Hypergraph:
-    """Make one hyperedge per vertex: the vertex, its centroid, and all within ``hops`` links of it.
+    """Make one hyperedge per vertex: the vertex, which is its centroid, and all vertices within ``hops`` links of it.
 
     Args:
-        graph: A graph, or a square sparse adjacency matrix in which an entry in either direction is a link.
-        centroid: Whether the centroid is a member of its own hyperedge. It remains the hyperedge's
-            :attr:`Hypergraph.centroid` if not; an isolated vertex then leaves an empty hyperedge.
-        hops: How many links away a member may be.
-        vertex_names: What each vertex is called, one name each, no two alike.
+        graph: A graph, or a square sparse adjacency matrix. An entry in either direction is a link.
+        centroid: Whether the vertex is a member of its own hyperedge. It is the hyperedge's
+            :attr:`Hypergraph.centroid` in both cases. Without it, the hyperedge of an isolated vertex is empty.
+        hops: Largest number of links between the vertex and a member.
+        vertex_names: Names of the vertices, all different.
 
     Raises:
-        TypeError: If ``graph`` is neither a graph nor sparse.
-        ValueError: If the adjacency matrix is not square or holds anything but zeros and ones.
+        TypeError: If ``graph`` is neither a graph nor a sparse matrix.
+        ValueError: If the adjacency matrix is not square or holds anything other than zeros and ones.
 
     Example:
         >>> import hypergnn as hg
@@ -46,7 +46,7 @@ def from_neighbourhoods(
     n_vertices = graph.n_vertices
     target, source = graph.target.cpu().numpy(), graph.source.cpu().numpy()
     links = sparse.csr_array((np.ones(target.size, dtype=bool), (target, source)), shape=(n_vertices, n_vertices))
-    within = links  # A + I: a vertex is within no link of itself
+    within = links  # A + I: the links of a Graph include each vertex itself
     for _ in range(hops - 1):
         within = within @ links
     pairs = within.tocoo()

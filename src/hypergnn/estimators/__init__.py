@@ -1,4 +1,4 @@
-"""scikit-learn estimators: from a table to a classifier, with the hypergraph made, learned on and extended for you."""
+"""scikit-learn estimators: from a table to a classifier; they make the hypergraph, train on it and place new rows."""
 
 from hypergnn.estimators.classifier import HypergraphClassifier
 from hypergnn.estimators.embedding import HypergraphEmbedding

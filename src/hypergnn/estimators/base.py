@@ -1,4 +1,4 @@
-"""What the estimators share: reading ``X``, making the hypergraph, and joining new rows to it."""
+"""What the estimators share: they read ``X``, make the hypergraph, train on it and let new rows join it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,23 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import validate_data
 from torch import Tensor
 
-from hypergnn._utils.checks import check_choice, check_number
+from hypergnn._utils.checks import Names, check_choice, check_number
 from hypergnn._utils.tables import row_names
+from hypergnn.construct import NearestVertex, Relation
 from hypergnn.estimators.known_rows import KnownRows
 from hypergnn.estimators.labels import hold_out
-from hypergnn.estimators.points import Clusters, Given, Neighbours, check_order
-from hypergnn.estimators.properties import Attributes, Words, check_texts
+from hypergnn.estimators.rows import (
+    CONSTRUCTORS,
+    AttributeRows,
+    NumericRows,
+    Rows,
+    Scales,
+    TextRows,
+    check_texts,
+    clusters,
+    nearest_neighbours,
+    options_of,
+)
 from hypergnn.functional.checks import Features
 from hypergnn.models import Config, Network
 from hypergnn.structures.hypergraph import Hypergraph
@@ -29,20 +40,13 @@ from hypergnn.training.engine import Trial
 from hypergnn.training.engine import train as fit_trials
 from hypergnn.training.plan import Plan, Task
 
-OPTIONS = {
-    "knn": ("metric", "approximate", "seed"),  # its k is n_neighbors
-    "clusters": ("n_clusters", "seed"),
-    "attributes": ("columns", "bins", "missing"),
-    "text": ("min_df", "max_df", "max_words", "stop_words", "vectorizer"),
-}
 MODELS = ("hyper-conv", "hyper-attention", "mlp")
 Ids = npt.NDArray[np.int64]
 Values = npt.NDArray[Any]
-Relation = Neighbours | Clusters | Given | Attributes | Words
 
 
 class HypergraphEstimator(BaseEstimator):  # type: ignore[misc]
-    """An estimator that sees rows as the vertices of a hypergraph."""
+    """An estimator whose rows are the vertices of a hypergraph."""
 
     construct: Any
     construct_options: Mapping[str, Any] | None
@@ -59,7 +63,7 @@ class HypergraphEstimator(BaseEstimator):  # type: ignore[misc]
     random_state: Any
 
     def __sklearn_tags__(self) -> Any:
-        """What input is taken: it depends on ``construct``."""
+        """Which inputs are accepted; that depends on ``construct``."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.construct not in ("attributes", "text")
         tags.input_tags.allow_nan = tags.input_tags.categorical = self.construct == "attributes"
@@ -68,22 +72,40 @@ class HypergraphEstimator(BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _read(self, X: Any, *, reset: bool) -> Any:
-        """``X`` checked, and its names remembered or compared with those of the training."""
+        """Check ``X``, and store the names of its columns (``reset``) or compare them with the stored ones."""
         if self.construct == "text":
             return check_texts(X)
         if self.construct != "attributes":
-            with _advising():
-                return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=np.float64)
+            return self._read_numbers(X, reset=reset)
         if hasattr(X, "columns"):
             validate_data(self, X, reset=reset, skip_check_array=True)
             return X
         array = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
-        if array.dtype.kind == "O" and not any(isinstance(one, str) for one in array.flat):  # numbers, or an error
+        if array.dtype.kind == "O" and not _strings(array):  # must be numbers
             array = check_array(array, dtype=np.float64, ensure_all_finite="allow-nan", input_name="X")
         return array
 
+    def _read_numbers(self, X: Any, *, reset: bool) -> Any:
+        """Check ``X`` as :meth:`_read` does; strings and NaN are errors that say how to use such data."""
+        try:
+            matrix = validate_data(
+                self, X, reset=reset, accept_sparse="csr", dtype=np.float64, ensure_all_finite="allow-nan"
+            )
+        except ValueError as error:
+            if not any(map(_is_word, _strings(X))):
+                raise
+            raise ValueError(
+                f"{error}. X must hold numbers: encode words, or use construct='attributes', which makes hyperedges of "
+                "equal values, or construct='text' for texts."
+            ) from error
+        if np.isnan(matrix.data if sparse.issparse(matrix) else matrix).any():
+            raise ValueError(
+                "Input X contains NaN. Fill in missing values, or use construct='attributes', which allows them."
+            )
+        return matrix
+
     def _build(self, X: Any, hypergraph: Hypergraph | None) -> None:
-        """Read ``X``, make the hypergraph of the training and the features of its vertices."""
+        """Read ``X``, make the hypergraph and the features of its vertices."""
         if not isinstance(self.scale, (bool, np.bool_)):
             raise TypeError(f"scale must be True or False; got {self.scale!r} of type {type(self.scale).__name__}.")
         rows = self._read(X, reset=True)
@@ -96,35 +118,46 @@ class HypergraphEstimator(BaseEstimator):  # type: ignore[misc]
                 self.hypergraph_.vertex_names,
                 "hypergraph must have its vertices",
                 "vertex",
-                "Make it with vertices=X.index, or sort X and y by it: X.loc[hypergraph.vertex_names].",
+                "Make it with vertices=X.index, or sort X and y like it: X.loc[hypergraph.vertex_names].",
             )
         self._features = self._relation.features(rows)
         self._known = KnownRows(self._features)
 
-    def _relate(self, X: Any, hypergraph: Hypergraph | None) -> Relation:
+    def _relate(self, X: Any, hypergraph: Hypergraph | None) -> Rows:
         options = dict(self.construct_options or {})
         if not callable(self.construct):
-            check_choice("construct", self.construct, tuple(OPTIONS))
+            check_choice("construct", self.construct, tuple(CONSTRUCTORS))
             _check_options(options, self.construct)
         if hypergraph is not None:
-            if self.construct in ("attributes", "text"):
-                raise ValueError(
-                    f"hypergraph must not be given with construct={self.construct!r}, which makes its own: "
-                    "encode X as numbers and leave construct out."
-                )
-            if options:
-                raise ValueError(
-                    "construct_options must be left out where a hypergraph is given: nothing is constructed."
-                )
-            return Given(X, scale=self.scale, make=lambda _: hypergraph)
-        if callable(self.construct):
-            construct: Callable[..., Any] = self.construct
-            return Given(X, scale=self.scale, make=lambda rows: construct(rows, **options))
-        if self.construct == "knn":
-            return Neighbours(X, scale=self.scale, n_neighbors=self.n_neighbors, options=options)
-        if self.construct == "clusters":
-            return Clusters(X, scale=self.scale, options=options)
-        return Attributes(X, options=options) if self.construct == "attributes" else Words(X, options=options)
+            self._check_nothing_to_construct(options)
+        elif callable(self.construct):
+            hypergraph = self.construct(X, **options)
+            if not isinstance(hypergraph, Hypergraph):
+                raise TypeError(f"construct must return a Hypergraph; it returned a {type(hypergraph).__name__}.")
+        elif self.construct == "attributes":
+            return AttributeRows(X, options)
+        elif self.construct == "text":
+            return TextRows(X, options)
+        scales = Scales(X, scale=self.scale)
+        positions = scales.positions(X)
+        relation: Relation
+        if hypergraph is not None:
+            relation = NearestVertex(hypergraph, positions)
+        elif self.construct == "knn":
+            relation = nearest_neighbours(positions, self.n_neighbors, options)
+        else:
+            relation = clusters(positions, options)
+        return NumericRows(scales, relation)
+
+    def _check_nothing_to_construct(self, options: Mapping[str, Any]) -> None:
+        """Raise if settings of the estimator ask for hyperedges although a hypergraph is given."""
+        if self.construct in ("attributes", "text"):
+            raise ValueError(
+                f"hypergraph must not be given with construct={self.construct!r}, which makes its own: "
+                "encode X as numbers and leave construct out."
+            )
+        if options:
+            raise ValueError("construct_options must be left out if a hypergraph is given: nothing is constructed.")
 
     def _config(self, patience: int) -> Config:
         check_choice("model", self.model, MODELS)
@@ -143,8 +176,8 @@ class HypergraphEstimator(BaseEstimator):  # type: ignore[misc]
         )
 
     def _train(self, y: Ids, n_classes: int, validation_fraction: float, patience: int) -> Trial:
-        """Train a network on the labelled rows; without validation, for all epochs."""
-        rng = check_random_state(self.random_state)
+        """Train a network on the labelled rows, for all epochs unless some labels are for validation."""
+        rng = _generator(self.random_state)
         labelled = np.flatnonzero(y >= 0)
         train, val = hold_out(y, labelled, check_number("validation_fraction", validation_fraction, below=1), rng)
         config, seed = self._config(patience), int(rng.randint(2**31 - 1))
@@ -168,11 +201,11 @@ class HypergraphEstimator(BaseEstimator):  # type: ignore[misc]
         return trial
 
     def _of_training(self, values: Values) -> Values:
-        """What rows of the training are given: equal rows the same, unless the caller's hypergraph tells them apart."""
+        """The values of the training rows; equal rows share their mean, unless the caller gave the hypergraph."""
         return values if self._is_given else self._known.mean(values)[self._known.group]
 
     def _of_rows(self, X: Any, trained: Values, read: Callable[[Features, Hypergraph], Tensor]) -> Values:
-        """For each row what it got in training if it was there, else what it reads from the hypergraph."""
+        """The values of each row: those of training if it is a training row, else what its hyperedges give it."""
         rows = self._read(X, reset=False)
         features = self._relation.features(rows)
         group = self._known.find(features)
@@ -192,43 +225,56 @@ class HypergraphEstimator(BaseEstimator):  # type: ignore[misc]
 
 def _check_options(options: Mapping[str, Any], construct: str) -> None:
     """Raise unless the constructor has these options."""
-    unknown = [name for name in options if name not in OPTIONS[construct]]
+    known = options_of(construct)
+    unknown = [name for name in options if name not in known]
     if unknown:
-        there_are = ", ".join(map(repr, OPTIONS[construct]))
-        hint = {"knn": " For the number of neighbours: n_neighbors=.", "text": " For others: a vectorizer."}
+        hint = {"knn": " For the number of neighbours, set n_neighbors.", "text": " For others, pass a vectorizer."}
         raise ValueError(
-            f"construct_options must be among those of construct={construct!r}, {there_are}; got {unknown[0]!r}."
-            f"{hint.get(construct, '')}"
+            f"construct_options must be among those of construct={construct!r}, {', '.join(map(repr, known))}; "
+            f"got {unknown[0]!r}.{hint.get(construct, '')}"
         )
 
 
-@contextmanager
-def _advising() -> Iterator[None]:
-    """What is not numbers is refused with the way to use it."""
+def check_order(rows: Names | None, others: Names | None, must: str, entry: str, remedy: str) -> None:
+    """Raise if the entries of something have the names of the rows of X, but in another order."""
+    if rows is None or others is None:
+        return
+    ours, theirs = rows.tolist(), others.tolist()
+    if ours != theirs and set(ours) == set(theirs) and len(ours) == len(theirs):
+        place = next(place for place, (one, other) in enumerate(zip(ours, theirs, strict=True)) if one != other)
+        raise ValueError(
+            f"{must} in the order of the rows of X; {entry} {place} is {theirs[place]!r}, row {place} is "
+            f"{ours[place]!r}. {remedy}"
+        )
+
+
+def _generator(random_state: Any) -> np.random.RandomState:
+    """The random numbers of one fit; ``None`` seeds them by the operating system and leaves NumPy's own alone."""
+    return np.random.RandomState() if random_state is None else check_random_state(random_state)
+
+
+def _strings(X: Any) -> list[str]:
+    """The strings in an array or a table."""
+    return [] if sparse.issparse(X) else [one for one in np.asarray(X, dtype=object).flat if isinstance(one, str)]
+
+
+def _is_word(text: str) -> bool:
+    """Whether a string is not a number."""
     try:
-        yield
-    except ValueError as error:
-        told = str(error).splitlines()[0]
-        if "contains NaN" in told:
-            raise ValueError(
-                f"{told} Fill in what is missing, or take construct='attributes', which allows it."
-            ) from error
-        if "could not convert string" in told:
-            raise ValueError(
-                f"{told}. X must hold numbers: encode words, or take construct='attributes', which makes hyperedges of "
-                "equal ones, or construct='text' for texts."
-            ) from error
-        raise
+        float(text)
+    except ValueError:
+        return True
+    return False
 
 
 def as_features(matrix: Any) -> Features:
-    """A matrix as the networks take it."""
+    """A matrix in the form that networks take."""
     return SparseFeatures.from_scipy(matrix) if sparse.issparse(matrix) else torch.tensor(matrix, dtype=torch.float32)
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Threads of torch wait more than they work on small data, and one gives the same sums on every machine."""
+    """Use one thread of torch: more only wait on small data, and one adds in the same order on every machine."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

@@ -1,4 +1,4 @@
-"""A classifier for tables of which only some rows have a label."""
+"""A classifier for tables in which only some rows have a label."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from torch import Tensor
 
 from hypergnn._utils.checks import find_named
 from hypergnn._utils.tables import row_names
-from hypergnn.estimators.base import HypergraphEstimator, as_features, one_thread
+from hypergnn.estimators.base import HypergraphEstimator, as_features, check_order, one_thread
 from hypergnn.estimators.labels import check_all_labelled, encode_labels
-from hypergnn.estimators.points import check_order
 from hypergnn.explanations import Explanation, explain
 from hypergnn.persistence.models import SavedModel
 from hypergnn.structures.hypergraph import Hypergraph
@@ -24,64 +23,64 @@ from hypergnn.structures.hypergraph import Hypergraph
 class HypergraphClassifier(ClassifierMixin, HypergraphEstimator):  # type: ignore[misc]
     """Semi-supervised classification: rows are vertices, what they have in common are hyperedges.
 
-    The network learns from the labelled rows and sees all of them. Unlabelled are rows whose label is -1 or NaN
-    (numbers), ``None``, NaN or the number -1 (strings), as in scikit-learn's ``LabelSpreading``; where -1 and 1 are the
-    only numbers, both are classes. With a label in each row it is an ordinary classifier.
+    The network sees all rows and learns from those with a label. A row is unlabelled if its label is -1 or NaN (among
+    numbers), or ``None``, NaN or the number -1 (among strings), as in scikit-learn's ``LabelSpreading``; if -1 and 1
+    are the only numbers, both are classes. If every row has a label, it is an ordinary classifier.
 
-    **New rows.** ``predict`` gives a row that was there in training what training gave it (:attr:`transduction_`). It
-    knows such a row by its features: where a given hypergraph tells rows with equal features apart, only
-    :attr:`transduction_` and ``predict`` of the whole training table do so, and in any other table such a row gets the
-    mean of its equals. A new row joins hyperedges of the training by the rule that made them, and reads what these
-    hold; hyperedges and rows of the training stay what they are. So a prediction of a new row does not depend on what
-    else is predicted with it.
+    **New rows.** ``predict`` returns for a training row what training gave it (:attr:`transduction_`). It recognises
+    such a row by its features. If a given hypergraph distinguishes rows with equal features, only
+    :attr:`transduction_` and ``predict`` of the whole training table distinguish them too; in any other table such a
+    row gets the mean of the rows equal to it. A new row joins hyperedges of the training data by the rule that made
+    them, and takes up their features; the hyperedges and the training rows do not change. The prediction of a new row
+    therefore does not depend on the other rows of the same call.
 
-    | ``construct``    | hyperedges                               | which a new row joins                    |
-    | ---------------- | ---------------------------------------- | ---------------------------------------- |
-    | ``"knn"``        | each row and its ``n_neighbors`` nearest | those around its ``n_neighbors`` nearest |
-    | ``"clusters"``   | clusters of k-means                      | the one with the nearest centre          |
-    | ``"attributes"`` | equal values, bins of numbers            | those of its values                      |
-    | ``"text"``       | words, each with its documents           | those of its words                       |
-    | a callable       | what it makes of ``X``                   | those of the nearest row                 |
+    | ``construct``    | hyperedges                               | a new row joins                                    |
+    | ---------------- | ---------------------------------------- | -------------------------------------------------- |
+    | ``"knn"``        | each row and its ``n_neighbors`` nearest | the hyperedges around its ``n_neighbors`` nearest  |
+    | ``"clusters"``   | clusters of k-means                      | the cluster with the nearest centre                |
+    | ``"attributes"`` | equal values, bins of numbers            | the hyperedges of its values                       |
+    | ``"text"``       | words, each with its documents           | the hyperedges of its words                        |
+    | a callable       | those of the hypergraph it returns       | the hyperedges of the nearest row                  |
 
-    A hypergraph given to :meth:`fit` takes the place of all these; a new row then joins those of the nearest row.
+    A hypergraph passed to :meth:`fit` replaces all these; a new row then joins the hyperedges of the nearest row.
 
     Args:
         model: ``"hyper-conv"``, ``"hyper-attention"``, or ``"mlp"``, which ignores the hypergraph.
-        construct: How hyperedges are made, see above. ``"attributes"`` takes a table or an array, may have missing
-            values, and uses memberships as features; ``"text"`` takes strings and uses tf-idf.
-        n_neighbors: Neighbours of a row, for ``"knn"``; at most all other rows.
+        construct: How to make the hyperedges, see above. ``"attributes"`` takes a table or an array, allows missing
+            values, and uses memberships as features; ``"text"`` takes strings and uses tf-idf features.
+        n_neighbors: Number of neighbours of a row, for ``"knn"``; at most all other rows.
         construct_options: Further arguments of the constructor in :mod:`hypergnn.construct` (or of the callable), e.g.
-            ``{"n_clusters": [10, 30]}``. ``"attributes"`` divides numbers into 5 bins unless told otherwise.
-        scale: Whether columns are brought to the range from 0 to 1 for distances and then to mean 0 and variance 1 for
-            the network. Rows of a sparse matrix are brought to length 1 instead, and stay sparse.
-        hidden: Features of each head in all layers but the last.
-        heads: Heads of all layers but the last.
+            ``{"n_clusters": [10, 30]}``. ``"attributes"`` divides numbers into 5 bins by default.
+        scale: Whether to scale each column to the range from 0 to 1 for distances, and then to mean 0 and variance 1
+            for the network. Rows of a sparse matrix are scaled to length 1 instead, and stay sparse.
+        hidden: Features per head in all layers but the last.
+        heads: Number of heads in all layers but the last.
         depth: Number of layers.
-        dropout: Dropout of the input of each layer, and of a learned transition.
+        dropout: Dropout rate of each layer's input, and of a learned transition.
         learning_rate: Step size of Adam.
         weight_decay: Factor of the L2 penalty.
-        max_epochs: Epochs of training; all of them are taken unless ``early_stopping``.
-        early_stopping: Whether to hold labels out and stop when their loss no longer falls. By default every label is
-            learned from: where labels are few, each is worth more than a measured end.
-        validation_fraction: Share of each class's labels to hold out, rounded down; with ``early_stopping`` only. If
-            that is none, all epochs are taken.
-        n_epochs_no_change: Epochs without a lower loss after which training ends; with ``early_stopping`` only.
-        random_state: A whole number for the same result each time, a ``numpy.random.RandomState``, or ``None`` for
-            another result each time: it decides the first parameters, dropout and what is held out. Clusters and
-            approximate neighbours have a ``"seed"`` of their own among ``construct_options``.
+        max_epochs: Number of training epochs, or the largest number with ``early_stopping``.
+        early_stopping: Whether to hold out labels and stop when their loss no longer falls. By default the network
+            learns from every label: if labels are few, each is worth more than a measured end of training.
+        validation_fraction: Share of each class's labels to hold out, rounded down; used with ``early_stopping`` only.
+            If that leaves none, training takes all epochs.
+        n_epochs_no_change: Number of epochs without a lower loss after which training stops; used with
+            ``early_stopping`` only.
+        random_state: A whole number for the same result each time, a ``numpy.random.RandomState``, or ``None`` for a
+            different result each time. It determines the initial parameters, dropout and the held-out labels. Clusters
+            and approximate neighbours have their own ``"seed"`` in ``construct_options``.
 
     Attributes:
         classes_: The classes, sorted.
-        transduction_: Class of each row of the training.
-        label_distributions_: Probability of each class for each row of the training.
+        transduction_: Class of each training row.
+        label_distributions_: Probability of each class for each training row.
         hypergraph_: The hypergraph.
         network_: The trained network.
         loss_curve_: Training loss of each epoch.
-        validation_curve_: Loss on what was held out, of each epoch; empty if nothing was.
-        n_epochs_: Epochs taken.
-        n_features_in_: Number of columns of ``X``; not there for ``"text"``.
-        feature_names_in_: Their names, where ``X`` is a table whose columns are all called by strings; not there for
-            ``"text"``.
+        validation_curve_: Loss of each epoch on the held-out labels; empty if there are none.
+        n_epochs_: Number of epochs that training took.
+        n_features_in_: Number of columns of ``X``; not set for ``"text"``.
+        feature_names_in_: Their names, if ``X`` is a table and all are strings; not set for ``"text"``.
 
     Example:
         >>> import numpy as np, hypergnn as hg
@@ -115,7 +114,7 @@ class HypergraphClassifier(ClassifierMixin, HypergraphEstimator):  # type: ignor
         n_epochs_no_change: int = 50,
         random_state: Any = None,
     ) -> None:
-        """Keep the settings; they are checked by :meth:`fit`."""
+        """Store the settings; :meth:`fit` checks them."""
         self.model = model
         self.construct = construct
         self.n_neighbors = n_neighbors
@@ -134,22 +133,22 @@ class HypergraphClassifier(ClassifierMixin, HypergraphEstimator):  # type: ignor
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, *, hypergraph: Hypergraph | None = None) -> HypergraphClassifier:
-        """Learn from the labelled rows, seeing all.
+        """Learn from the labelled rows; the network sees all rows.
 
         Args:
-            X: A table of numbers, an array or a sparse matrix, a row for each vertex; for ``"attributes"`` any table,
-                for ``"text"`` strings.
-            y: The label of each row, -1, ``None`` or NaN where it has none.
-            hypergraph: Hyperedges over the rows, in place of those that ``construct`` would make.
+            X: A table of numbers, an array or a sparse matrix, one row per vertex; for ``"attributes"`` any table, for
+                ``"text"`` strings.
+            y: The label of each row; -1, ``None`` or NaN if it has none.
+            hypergraph: A hypergraph whose vertices are the rows, to use in place of ``construct``.
 
         Raises:
-            TypeError: If something is of a wrong kind.
-            ValueError: If values or shapes cannot be, or no row has a label.
+            TypeError: If an argument has the wrong type.
+            ValueError: If values or shapes are invalid, or no row has a label.
         """
         self._build(X, hypergraph)
         if y is None:
             raise ValueError("HypergraphClassifier requires y to be passed, but the target y is None")
-        check_order(row_names(X), row_names(y), "y must have its labels", "label", "Sort it: y.loc[X.index].")
+        check_order(row_names(X), row_names(y), "y must have its labels", "label", "Sort y: y.loc[X.index].")
         self.classes_, codes = encode_labels(y, self.hypergraph_.n_vertices)
         fraction = self.validation_fraction if self.early_stopping else 0.0
         trial = self._train(codes, len(self.classes_), fraction, self.n_epochs_no_change)
@@ -158,23 +157,23 @@ class HypergraphClassifier(ClassifierMixin, HypergraphEstimator):  # type: ignor
         return self
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """The most probable class of each row; new rows join the hypergraph of the training."""
+        """Return the most probable class of each row; new rows join the hypergraph of the training rows."""
         check_is_fitted(self)
         found: npt.NDArray[Any] = self.classes_[self.predict_proba(X).argmax(1)]
         return found
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        """The probability of each class for each row, ``(rows, classes)``, in the order of :attr:`classes_`."""
+        """Return the probability of each class for each row, ``(rows, classes)``, in the order of :attr:`classes_`."""
         check_is_fitted(self)
         return self._of_rows(X, self.label_distributions_, self._probabilities)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of rows that :meth:`predict` gives their label.
+        """Return the accuracy: the share of rows whose label :meth:`predict` returns.
 
         Args:
             X: As in :meth:`predict`.
             y: A label for each row.
-            sample_weight: What each row counts; all the same if omitted.
+            sample_weight: Weight of each row; equal by default.
 
         Raises:
             ValueError: If a row has no label.
@@ -184,18 +183,18 @@ class HypergraphClassifier(ClassifierMixin, HypergraphEstimator):  # type: ignor
         return float(super().score(X, y, sample_weight=sample_weight))
 
     def explain(self, row: Any, *, target: Any = None) -> Explanation:
-        """Tell why a row of the training got its class: what each of its hyperedges added to the score.
+        """Explain why a training row got its class: what each of its hyperedges contributed to the score.
 
-        Hyperedges go by their names: values of columns, words, those of a given hypergraph; one of ``"knn"`` by the
-        number of the row that it is around. Of rows with equal features, which :attr:`label_distributions_` gives
-        their mean, this takes the one apart that was asked for.
+        Hyperedges appear by name: values of columns, words, or the names of a given hypergraph; a hyperedge of
+        ``"knn"`` by the number of the row that it is around. Rows with equal features share the mean of their
+        probabilities in :attr:`label_distributions_`; the explanation is of this row's own score.
 
         Args:
-            row: Its name, where the hypergraph has names, or its number in the table of the training.
-            target: The class to explain; the one in :attr:`transduction_` if omitted.
+            row: Its number in the training table, or its name if the hypergraph names its vertices.
+            target: The class to explain; by default the one in :attr:`transduction_`.
 
         Raises:
-            ValueError: If there is no such row or class.
+            ValueError: If the row or the class does not exist.
 
         Example:
             >>> import hypergnn as hg

@@ -1,4 +1,4 @@
-"""A transformer that gives rows the features of their surroundings."""
+"""A transformer that combines the features of each row with those of its hyperedges."""
 
 from __future__ import annotations
 
@@ -20,39 +20,39 @@ from hypergnn.structures.hypergraph import Hypergraph
 
 
 class HypergraphEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HypergraphEstimator):  # type: ignore[misc]
-    """Vertex embeddings: features propagated over a hypergraph, untrained, or the hidden layer of a trained network.
+    """Vertex embeddings: features propagated over a hypergraph, or the hidden features of a trained network.
 
-    Untrained (the default), each of ``steps`` steps replaces the features of a row by the mean over its hyperedges of
-    their members' mean, ``D^-1 H W B^-1 Hᵀ X``; labels play no part. With ``trained=True``, :meth:`fit` trains the
-    network of :class:`HypergraphClassifier` on the labels and the embedding is what its last layer gets. Hyperedges
-    and new rows are treated as there.
+    By default nothing is trained and labels are not used: each step replaces the features of a row by the average over
+    its hyperedges of their members' mean, ``D^-1 H W B^-1 Hᵀ X``. With ``trained=True``, :meth:`fit` trains the
+    network of :class:`HypergraphClassifier` on the labels, and the embedding is the input of its last layer.
+    Hyperedges and new rows are handled as in :class:`HypergraphClassifier`, which describes the other arguments too.
 
     Args:
-        trained: Whether to train on labels, which :meth:`fit` then needs.
-        steps: How often features are propagated; untrained only.
-        model: As in :class:`HypergraphClassifier`, as all that follow; trained only.
-        construct: As there.
-        n_neighbors: As there.
-        construct_options: As there.
-        scale: As there.
-        hidden: As there; the embedding has ``hidden * heads`` features.
-        heads: As there.
-        depth: As there, at least 2.
-        dropout: As there.
-        learning_rate: As there.
-        weight_decay: As there.
-        max_epochs: As there.
-        random_state: As there.
+        trained: Whether to train on labels, which :meth:`fit` then requires.
+        steps: Number of propagation steps; used if not ``trained``.
+        model: The network; used if ``trained``, as are the arguments from ``hidden`` on.
+        construct: How to make the hyperedges.
+        n_neighbors: Number of neighbours of a row, for ``"knn"``.
+        construct_options: Further arguments of the constructor.
+        scale: Whether to scale the columns.
+        hidden: Features per head; the embedding has ``hidden * heads`` features.
+        heads: Number of heads.
+        depth: Number of layers, at least 2.
+        dropout: Dropout rate.
+        learning_rate: Step size of Adam.
+        weight_decay: Factor of the L2 penalty.
+        max_epochs: Number of training epochs.
+        random_state: Seed of training.
 
     Attributes:
-        embedding_: Embedding of the rows of the training.
+        embedding_: Embedding of the training rows.
         hypergraph_: The hypergraph.
-        network_: The trained network; trained only, as the three that follow.
+        network_: The trained network; set if ``trained``, as are the next three.
         loss_curve_: Training loss of each epoch.
-        validation_curve_: Empty: nothing is held out.
-        n_epochs_: Epochs taken.
-        n_features_in_: As in :class:`HypergraphClassifier`.
-        feature_names_in_: As there.
+        validation_curve_: Empty, because no labels are held out.
+        n_epochs_: Number of epochs that training took.
+        n_features_in_: Number of columns of ``X``; not set for ``"text"``.
+        feature_names_in_: Their names, if ``X`` is a table and all are strings; not set for ``"text"``.
 
     Example:
         >>> import hypergnn as hg
@@ -83,7 +83,7 @@ class HypergraphEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Hyp
         max_epochs: int = 100,
         random_state: Any = None,
     ) -> None:
-        """Keep the settings; they are checked by :meth:`fit`."""
+        """Store the settings; :meth:`fit` checks them."""
         self.trained = trained
         self.steps = steps
         self.model = model
@@ -101,18 +101,18 @@ class HypergraphEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Hyp
         self.random_state = random_state
 
     def __sklearn_tags__(self) -> Any:
-        """Labels are needed to train only."""
+        """Labels are required for training only."""
         tags = super().__sklearn_tags__()
         tags.target_tags.required = self.trained
         tags.transformer_tags.preserves_dtype = []
         return tags
 
     def fit(self, X: Any, y: Any = None, *, hypergraph: Hypergraph | None = None) -> HypergraphEmbedding:
-        """Make the hypergraph, train if asked to, and embed the rows.
+        """Make the hypergraph, train the network if ``trained``, and embed the rows.
 
         Args:
             X: As in :meth:`HypergraphClassifier.fit`.
-            y: Labels, if ``trained``; else ignored.
+            y: Labels if ``trained``, otherwise ignored.
             hypergraph: As in :meth:`HypergraphClassifier.fit`.
         """
         self._build(X, hypergraph)
@@ -130,7 +130,7 @@ class HypergraphEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Hyp
         return self
 
     def transform(self, X: Any) -> npt.NDArray[Any]:
-        """The embedding of each row; new rows join the hypergraph of the training."""
+        """Return the embedding of each row; new rows join the hypergraph of the training rows."""
         check_is_fitted(self)
         return self._of_rows(X, self.embedding_, self._embed_new)
 

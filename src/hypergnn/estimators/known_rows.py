@@ -1,4 +1,4 @@
-"""Rows that were there in training, found again by their features."""
+"""Training rows, recognised by their features."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Ids = npt.NDArray[np.int64]
 
 
 class KnownRows:
-    """The rows of the training, with equal ones in one group.
+    """The training rows, in groups of equal ones.
 
     Example:
         >>> known = KnownRows(np.array([[1.0, 2.0], [3.0, 4.0], [1.0, 2.0]]))
@@ -22,18 +22,18 @@ class KnownRows:
     """
 
     def __init__(self, features: Any) -> None:
-        """Remember each row."""
+        """Store a key for each row."""
         self._place: dict[bytes, int] = {}
         self.group = np.array(
             [self._place.setdefault(key, len(self._place)) for key in row_keys(features)], dtype=np.int64
         )
 
     def find(self, features: Any) -> Ids:
-        """The group of each row, -1 of those that are new."""
+        """Return the group of each row, -1 for new rows."""
         return np.array([self._place.get(key, -1) for key in row_keys(features)], dtype=np.int64)
 
     def mean(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """The mean over each group of something that all rows of the training have, ``(groups, ...)``."""
+        """Return the mean over each group of values that the training rows have, ``(groups, ...)``."""
         if len(self._place) == self.group.size:
             return values
         size = np.bincount(self.group)
@@ -43,7 +43,7 @@ class KnownRows:
 
 
 def row_keys(features: Any) -> list[bytes]:
-    """Each row as bytes; equal rows give equal bytes."""
+    """Return each row as bytes; equal rows give equal bytes."""
     if not sparse.issparse(features):
         rows = np.ascontiguousarray(features) + 0.0  # -0.0 is 0.0
         return [row.tobytes() for row in rows]

@@ -1,4 +1,4 @@
-"""Labels of which some are missing: as scikit-learn's semi-supervised estimators take them."""
+"""Labels, some of them missing, in the form that scikit-learn's semi-supervised estimators take."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ Ids = npt.NDArray[np.int64]
 
 
 def encode_labels(y: Any, n_rows: int) -> tuple[npt.NDArray[Any], Ids]:
-    """The classes, sorted, and the class of each row, -1 where it has no label.
+    """Return the sorted classes and the number of each row's class, -1 for rows without a label.
 
-    Numbers mark a missing label by -1 or NaN, strings by ``None``, NaN or the number -1. Where -1 and 1 are the only
-    numbers, both are classes: that is how two classes are often written, and of one class nothing could be learned.
+    Among numbers, -1 and NaN mark a missing label; among strings, ``None``, NaN and the number -1 do. If -1 and 1 are
+    the only numbers, both are classes: two classes are often coded so, and a single class leaves nothing to learn.
 
     Raises:
         TypeError: If labels are of several kinds.
-        ValueError: If labels are not classes, no row has one, there is not one entry per row, or the text of one is
-            what NumPy makes of a missing label among strings.
+        ValueError: If labels are not classes, no row has a label, there is not one entry per row, or a label is the
+            text that NumPy makes of a missing label among strings.
 
     Example:
         >>> encode_labels(["b", None, "a"], 3)
@@ -32,7 +32,9 @@ def encode_labels(y: Any, n_rows: int) -> tuple[npt.NDArray[Any], Ids]:
     """
     column = _column(y)
     if len(column) != n_rows:
-        raise ValueError(f"y must have one entry per row of X, {n_rows}; got {len(column)}. Mark missing labels by -1.")
+        raise ValueError(
+            f"y must have one entry per row of X, {n_rows}; got {len(column)}. Mark missing labels with -1."
+        )
     codes, values, is_numeric = encode(column)
     if values.size:
         codes = np.where((codes >= 0) & _marks_missing(values, is_numeric)[codes], -1, codes)
@@ -47,7 +49,7 @@ def encode_labels(y: Any, n_rows: int) -> tuple[npt.NDArray[Any], Ids]:
     except TypeError as error:
         raise TypeError(f"y must hold labels of one kind, all strings or all numbers: {error}.") from error
     check_classification_targets(labels)
-    if labels.dtype.kind == "f" and (codes < 0).any():  # whole numbers, which a NaN among them has made floats
+    if labels.dtype.kind == "f" and (codes < 0).any():  # whole numbers, turned into floats by a NaN among them
         labels = labels.astype(np.int64)
     classes, place = np.unique(labels, return_inverse=True)
     number = np.full(values.size + 1, -1)
@@ -56,7 +58,7 @@ def encode_labels(y: Any, n_rows: int) -> tuple[npt.NDArray[Any], Ids]:
 
 
 def check_all_labelled(y: Any, classes: npt.NDArray[Any]) -> None:
-    """Raise unless each entry is a label, as a comparison with what was predicted needs it.
+    """Raise unless each entry is a label: predictions can be compared with labels only.
 
     Example:
         >>> check_all_labelled([1, -1], np.array([-1, 1]))  # here -1 is a class
@@ -72,14 +74,14 @@ def check_all_labelled(y: Any, classes: npt.NDArray[Any]) -> None:
 
 
 def _column(y: Any) -> Any:
-    """``y`` as one column, in the library that it came from."""
+    """Return ``y`` as one column of its own library."""
     has_columns = hasattr(y, "dtype") or not hasattr(y, "__array__")
     y = y if has_columns else np.asarray(y)
     return as_column(y if np.ndim(y) < 2 else column_or_1d(y, warn=True), name="y")
 
 
 def _marks_missing(values: npt.NDArray[Any], is_numeric: bool) -> npt.NDArray[np.bool_]:
-    """Which of the distinct entries of ``y`` say that there is no label."""
+    """Which of the distinct entries of ``y`` mark a missing label."""
     listed = values.tolist()
     if is_numeric and set(listed) == {-1, 1}:
         return np.zeros(values.size, dtype=bool)
@@ -87,26 +89,26 @@ def _marks_missing(values: npt.NDArray[Any], is_numeric: bool) -> npt.NDArray[np
 
 
 def _of_one_type(labels: npt.NDArray[Any], is_numeric: bool) -> npt.NDArray[Any]:
-    """The labels, as numbers or truth values if they are; or raise if text stands for a missing one."""
+    """Return the labels, numbers and booleans with their own dtype; raise if text stands for a missing label."""
     for text in ("-1", "nan", ""):
         if any(isinstance(label, str) and label == text for label in labels):
-            raise ValueError(f"y holds the text {text!r} as a label; mark missing labels among strings by None.")
+            raise ValueError(f"y holds the text {text!r} as a label; mark missing labels among strings with None.")
     if labels.dtype.kind == "O" and (is_numeric or all(isinstance(label, bool) for label in labels)):
         return np.array(labels.tolist())
     return labels
 
 
 def hold_out(y: Ids, labelled: Ids, fraction: float, rng: np.random.RandomState) -> tuple[Ids, Ids]:
-    """Labelled rows to train and to validate on: of each class a fraction, rounded down, is for the latter.
+    """Divide the labelled rows: a fraction of each class, rounded down, for validation, and the rest for training.
 
     Example:
         >>> train, val = hold_out(np.array([0, 0, 0, 0, 1]), np.arange(5), 0.5, np.random.RandomState(0))
         >>> len(train), len(val)
         (3, 2)
     """
-    held = []
+    chosen = []
     for one in np.unique(y[labelled]):
         rows = labelled[y[labelled] == one]
-        held.append(rng.permutation(rows)[: int(fraction * rows.size)])
-    val = np.sort(np.concatenate(held))
+        chosen.append(rng.permutation(rows)[: int(fraction * rows.size)])
+    val = np.sort(np.concatenate(chosen))
     return np.setdiff1d(labelled, val), val

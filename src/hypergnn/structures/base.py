@@ -45,7 +45,7 @@ class Structure:
             flatten_with_keys_fn=cls._flatten_with_keys,
         )
         # It holds nothing but tensors, so torch.load and torch.export.load may make it.
-        torch.serialization.add_safe_globals([cls])
+        torch.serialization.add_safe_globals([cls, Incidence])
 
     def to(self, device: torch.device | str) -> Self:
         """The same structure with its tensors on ``device``."""

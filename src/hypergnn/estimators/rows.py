@@ -1,0 +1,197 @@
+"""Rows as vertices: the relation they are in, their features for the network, and what new rows join.
+
+The relations themselves are those of :mod:`hypergnn.construct`. The estimators add scales and features, and settings
+that fit small tables: no more neighbours than there are other rows, no more clusters than there are different rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from inspect import signature
+from typing import Any, Protocol
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.preprocessing import MinMaxScaler, StandardScaler, normalize
+
+from hypergnn._utils.checks import check_size
+from hypergnn._utils.tables import as_column, read_table
+from hypergnn.construct import Attributes, Clusters, NearestNeighbours, NearestVertex, Relation, Words
+from hypergnn.estimators.known_rows import row_keys
+from hypergnn.structures.hypergraph import Hypergraph
+
+CONSTRUCTORS = {"knn": NearestNeighbours, "clusters": Clusters, "attributes": Attributes, "text": Words}
+N_BINS = 5
+
+
+def options_of(construct: str) -> tuple[str, ...]:
+    """The construct_options of a constructor: its arguments except the data, and except ``k``, which is n_neighbors.
+
+    Example:
+        >>> options_of("clusters")
+        ('n_clusters', 'seed')
+    """
+    _, *names = signature(CONSTRUCTORS[construct]).parameters
+    return tuple(name for name in names if name != "k")
+
+
+class Rows(Protocol):
+    """Rows of a table as vertices of a hypergraph."""
+
+    hypergraph: Hypergraph
+
+    def features(self, X: Any) -> Any:
+        """What the network sees of each row, float32, ``(rows, F)``."""
+        ...
+
+    def join(self, X: Any) -> sparse.csr_array:
+        """Memberships of new rows, ``(rows, M)``."""
+        ...
+
+
+class Scales:
+    """Numbers scaled for distances (positions) and for the network (features).
+
+    Dense columns are scaled to the range from 0 to 1 for distances, and then to mean 0 and variance 1 for the network.
+    Sparse rows are scaled to length 1 and stay sparse.
+    """
+
+    def __init__(self, X: Any, *, scale: bool) -> None:
+        """Learn the scales."""
+        self._range = self._standard = None
+        self._to_length_1 = scale and sparse.issparse(X)
+        if scale and not sparse.issparse(X):
+            self._range = MinMaxScaler().fit(X)
+            self._standard = StandardScaler().fit(self._range.transform(X))
+
+    def positions(self, X: Any) -> Any:
+        """Where each row lies."""
+        if self._to_length_1:
+            return sparse.csr_array(normalize(X))
+        return X if self._range is None else self._range.transform(X)
+
+    def features(self, X: Any) -> Any:
+        """What the network sees of each row, float32."""
+        positions = self.positions(X)
+        scaled = positions if self._standard is None else self._standard.transform(positions)
+        return sparse.csr_array(scaled, dtype=np.float32) if sparse.issparse(scaled) else np.float32(scaled)
+
+
+class NumericRows:
+    """Rows of numbers, related by where they lie."""
+
+    def __init__(self, scales: Scales, relation: Relation) -> None:
+        """Combine scales with a relation of the scaled positions."""
+        self._scales, self._relation = scales, relation
+        self.hypergraph = relation.hypergraph
+
+    def features(self, X: Any) -> Any:
+        """The scaled numbers, float32."""
+        return self._scales.features(X)
+
+    def join(self, X: Any) -> sparse.csr_array:
+        """Memberships of new rows, ``(rows, M)``."""
+        return self._relation.join(self._scales.positions(X))
+
+
+class AttributeRows:
+    """Rows of any table, related by equal values."""
+
+    def __init__(self, X: Any, options: Mapping[str, Any]) -> None:
+        """Make the hypergraph."""
+        columns = _columns(X)
+        n_rows = len(next(iter(columns.values())))
+        if n_rows < 2:
+            raise ValueError(f"X must have at least two rows for construct='attributes'; got n_samples={n_rows}.")
+        self._relation = Attributes(columns, **{"bins": N_BINS, **options})
+        self.hypergraph = self._relation.hypergraph
+
+    def features(self, X: Any) -> sparse.csr_array:
+        """The memberships, float32."""
+        return sparse.csr_array(self.join(X), dtype=np.float32)
+
+    def join(self, X: Any) -> sparse.csr_array:
+        """Memberships of rows, ``(rows, M)``."""
+        return self._relation.join(_columns(X))
+
+
+class TextRows:
+    """Texts, related by the words they use."""
+
+    def __init__(self, X: Any, options: Mapping[str, Any]) -> None:
+        """Make the hypergraph."""
+        self._relation = Words(X, vectorizer=_vectorizer(options))
+        self.hypergraph = self._relation.hypergraph
+
+    def features(self, X: Any) -> sparse.csr_array:
+        """The weights of the words, float32: tf-idf, unless the vectoriser is the caller's."""
+        return sparse.csr_array(self._relation.vectorizer.transform(list(X)), dtype=np.float32)
+
+    def join(self, X: Any) -> sparse.csr_array:
+        """Memberships of new texts, ``(rows, M)``."""
+        return self._relation.join(X)
+
+
+def nearest_neighbours(positions: Any, n_neighbors: int, options: Mapping[str, Any]) -> Relation:
+    """Relate each row to its nearest neighbours, at most all other rows; a single row to itself."""
+    n_rows = positions.shape[0]
+    k = min(check_size("n_neighbors", n_neighbors, minimum=1), n_rows - 1)
+    if n_rows == 1:
+        return NearestVertex(Hypergraph.from_hyperedges([[0]], n_vertices=1, centroid=[0]), positions)
+    return NearestNeighbours(positions, k, **options)
+
+
+def clusters(positions: Any, options: Mapping[str, Any]) -> Relation:
+    """Relate the rows of each cluster, with at most as many clusters as there are different rows."""
+    n_different = len(set(row_keys(positions)))
+    asked = options.get("n_clusters", 10)
+    scales = list(asked) if isinstance(asked, (list, tuple, np.ndarray)) else [asked]
+    possible = sorted({min(check_size("n_clusters", scale, minimum=2), n_different) for scale in scales})
+    if n_different == 1:
+        n_rows = positions.shape[0]
+        return NearestVertex(Hypergraph.from_hyperedges([list(range(n_rows))], n_vertices=n_rows), positions)
+    return Clusters(positions, **{**options, "n_clusters": possible})
+
+
+def check_texts(X: Any) -> Any:
+    """Return texts as one column, or raise if ``X`` is a single text or has several columns."""
+    if isinstance(X, (str, bytes)):
+        raise ValueError(f"X must be several texts, one per row; got a single one. Pass a list: [{X[:20]!r}, …].")
+    if np.ndim(X) < 2:
+        return X
+    columns = np.asarray(X)
+    if columns.ndim > 2 or columns.shape[1] != 1:
+        raise ValueError(
+            f"X must be one column of texts; got shape {columns.shape}. Join several columns into one, e.g. "
+            "table['title'] + ' ' + table['text']."
+        )
+    return columns.ravel()
+
+
+def _columns(X: Any) -> dict[Any, Any]:
+    """The columns of a table by name, or those of an array by number (x0, x1, …)."""
+    if isinstance(X, np.ndarray):
+        return {f"x{number}": as_column(X[:, number], name=f"column {number}") for number in range(X.shape[1])}
+    return dict(read_table(X).columns)
+
+
+def _vectorizer(options: Mapping[str, Any]) -> Any:
+    """The caller's vectoriser, as a copy unless it is fitted, or tf-idf with the options and defaults of Words."""
+    if "vectorizer" in options and len(options) > 1:
+        raise ValueError(
+            "vectorizer must be the only one of construct_options: it brings its own min_df, max_df, max_words "
+            "(max_features) and stop_words. Set them there."
+        )
+    defaults = {name: parameter.default for name, parameter in signature(Words).parameters.items()}
+    chosen = {**defaults, **options}
+    vectorizer = chosen["vectorizer"]
+    if vectorizer is None:
+        return TfidfVectorizer(
+            min_df=chosen["min_df"],
+            max_df=chosen["max_df"],
+            max_features=chosen["max_words"],
+            stop_words=chosen["stop_words"],
+        )
+    return vectorizer if hasattr(vectorizer, "vocabulary_") else clone(vectorizer)
