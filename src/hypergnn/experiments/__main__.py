@@ -1,4 +1,4 @@
-"""``python -m hypergnn.experiments RESULTS PAGE README``: write the page and the README's table from kept records."""
+"""``python -m hypergnn.experiments RESULTS PAGE README``: generate the page and the README's part from the records."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypergnn.persistence.files import write_atomic
 
 
 def main(folder: str, page: str, readme: str) -> None:
-    """Write both."""
+    """Write both files."""
     results = kept(folder)
     write_atomic(page, results_page(results).encode())
     write_atomic(readme, with_table(Path(readme).read_text(encoding="utf-8"), results).encode())
