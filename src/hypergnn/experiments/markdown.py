@@ -46,7 +46,7 @@ say nothing about other splits. Trials of two cells also share their seeds; if t
 tests are conservative. They are not corrected for multiple testing.
 """.format(
     cells="\n".join(f"- *{one}*: {one.meaning}." for one in _JUDGED),
-    claims="\n".join(f"- *{one}*: {one.meaning}." for one in reversed(CLAIM_VERDICTS)),
+    claims="\n".join(f"- *{one}*: {one.meaning}." for one in CLAIM_VERDICTS),
 )
 
 
@@ -109,7 +109,7 @@ def _overview(results: Results) -> str:
     trials = sum(map(len, results.runs.values()))
     hours = sum(trial.seconds for run in results.runs.values() for trial in run) / 3600
     claims = Counter(claim.verdict for claim in _claims(results))
-    tested = [f"{one}: {claims[one]}" for one in reversed(CLAIM_VERDICTS) if claims[one] or one != Verdict.NOT_TESTED]
+    tested = [f"{one}: {claims[one]}" for one in CLAIM_VERDICTS if claims[one] or one != Verdict.NOT_TESTED]
     return (
         f"{trials} trials of {len(results.runs)} settings, {hours:.1f} hours of one core{_clock(results)}. "
         f"Verdicts on cells: {', '.join(counts) or 'none measured'}.{_gaps(results)}\n\n"

@@ -34,8 +34,8 @@ class Verdict(StrEnum):
         return _MEANINGS[self]
 
 
-CLAIM_VERDICTS = (Verdict.REVERSED, Verdict.NOT_SHOWN, Verdict.NOT_TESTED, Verdict.HOLDS)
-"""The verdicts on claims, those against the paper first."""
+CLAIM_VERDICTS = (Verdict.HOLDS, Verdict.NOT_SHOWN, Verdict.REVERSED, Verdict.NOT_TESTED)
+"""The verdicts on claims."""
 
 _MEANINGS = {
     Verdict.REPRODUCED: "the published mean lies in our 95 % interval, widened by the published spread if there is one",

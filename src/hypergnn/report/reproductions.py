@@ -26,6 +26,8 @@ from hypergnn.training.session import MODEL_FILE
 _ALL = {**TABLES, STAND_IN.name: STAND_IN}
 _USUAL = ("baselines", "newsgroup", "sota", "digits")
 """Tables whose curves are shown first: most of their networks have the paper's default settings."""
+_ORDER = (Verdict.REVERSED, Verdict.NOT_SHOWN, Verdict.NOT_TESTED, Verdict.HOLDS)
+"""Claims on the page: those that do not hold first."""
 _MOST_CURVES = 20
 _MOST_NAMES = 6
 _EXPLORED = ("hyper-attention", "hyper-conv")
@@ -40,7 +42,7 @@ def page_of_results(results: Results, folder: Path) -> tuple[Page, list[Trained]
         folder: Where it was read from, for error messages.
     """
     cells = [cell for table in _ALL.values() for cell in table.cells if results.trials(cell)]
-    findings = sorted(_findings(results), key=lambda one: CLAIM_VERDICTS.index(one.verdict))
+    findings = sorted(_findings(results), key=lambda one: _ORDER.index(one.verdict))
     tables = [found for table in _ALL.values() if (found := view(table, results)) is not None]
     if not tables:
         raise ValueError(_nothing(folder, results))
@@ -131,7 +133,7 @@ def _p(p: float) -> str:
 
 def _note(findings: list[Finding]) -> str:
     counts = Counter(finding.verdict for finding in findings)
-    parts = [f"{counts[one]} “{one}”, {one.meaning}" for one in reversed(CLAIM_VERDICTS) if counts[one]]
+    parts = [f"{counts[one]} “{one}”, {one.meaning}" for one in CLAIM_VERDICTS if counts[one]]
     return (
         f"The paper claims an order for {counted(len(findings), 'pair')} of the cells measured here: "
         f"{'; '.join(parts)}. The tests are one-sided t-tests; among so many, some errors are expected."
