@@ -470,6 +470,13 @@ def test_insight_is_what_the_network_predicts_and_attends_to(tmp_path):
     assert insight.accuracy == pytest.approx(100 * right.mean())
 
 
+def test_a_network_is_refused_without_the_structures_that_it_needs(tmp_path):
+    data = hg.datasets.load("digits")
+    hg.training.fit(with_graph(data, "gcn"), Config("gcn", max_epochs=1), out=tmp_path)
+    with pytest.raises(ValueError, match="the model 'gcn' needs a graph, and digits has none"):
+        look(hg.load(tmp_path / "model.safetensors"), data)
+
+
 def test_a_network_of_one_layer_is_mapped_by_its_features(tmp_path):
     train(tmp_path, "mlp", depth=1)
     data = hg.datasets.load("digits")

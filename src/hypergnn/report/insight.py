@@ -13,6 +13,7 @@ from hypergnn.datasets import Dataset
 from hypergnn.explanations.parts import attention_of
 from hypergnn.explanations.question import run_network
 from hypergnn.models import KINDS
+from hypergnn.models.requirements import check_structures
 from hypergnn.persistence.models import SavedModel
 from hypergnn.training.engine import Task
 
@@ -48,6 +49,9 @@ def look(model: SavedModel, data: Dataset) -> Insight:
         model: The result of :func:`hypergnn.load`.
         data: The dataset that the network was trained on.
 
+    Raises:
+        ValueError: If the dataset lacks a structure that the network needs.
+
     Example:
         >>> import tempfile, hypergnn as hg
         >>> data = hg.datasets.load("digits")
@@ -58,6 +62,8 @@ def look(model: SavedModel, data: Dataset) -> Insight:
         ((1797, 64), (19767, 9), ('1.8', '2'))
     """
     network = model.network.eval()
+    given = {"graph": data.graph, "hypergraph": data.hypergraph}
+    check_structures(network.config.model, given, data.name)
     task = Task.of(data, network.config)
     structures = [task.structures[name] for name in KINDS[network.config.model].structures]
     with torch.no_grad():
