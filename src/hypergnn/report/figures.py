@@ -43,7 +43,7 @@ def _titled(chart: Any, title: str, key: str) -> Any:
     """A chart that can be read without the page: with its title, and what its marks mean below it."""
     words = {"text": title, "anchor": "start", "fontWeight": 600, "fontSize": 13, "offset": 8}
     if key:
-        words |= {"subtitle": key.split("; "), "subtitleFontSize": 11, "subtitleColor": COLOURS["light"]["soft"]}
+        words |= {"subtitle": key, "subtitleFontSize": 11, "subtitleColor": COLOURS["light"]["soft"]}
     return chart.properties(title=words)
 
 

@@ -28,6 +28,7 @@ _SHORT = {
 
 
 TRIALS_KEY = "Dots: trials; lines: mean of the trials"
+_PUBLISHED_KEY = "; diamonds: published mean"
 
 
 def is_measured(cell: Cell, results: Results) -> bool:
@@ -166,15 +167,16 @@ def _charts(table: Table, results: Results, rows: list[str], columns: list[str])
     if table.setting:
         points = [_point(cell, results) | {"x": int(cell.column)} for cell in cells if results.trials(cell)]
         chart = charts.lines(points, table.setting, doubling=table.name == "hidden")
-        words = "Lines: measured mean and its 95 % interval" + "; diamonds: published mean" * has_published(table)
-        return [Chart(table.name, chart, f"Accuracy by {table.setting}", f"{words}.", words)]
+        words = "Lines: measured mean, with its 95 % interval." + " Diamonds: published mean." * has_published(table)
+        key = "Lines: measured mean; bands: its 95 % interval" + _PUBLISHED_KEY * has_published(table)
+        return [Chart(table.name, chart, f"Accuracy by {table.setting}", words, key)]
     return [
         Chart(
             f"{table.name}-{column}",
             charts.dots([_point(cell, results) for cell in cells if cell.column == column]),
             column,
             f"Measured {'and published ' * has_published(table)}test accuracy of each method.",
-            "Dots: measured mean; thick lines: its 95 % interval" + "; diamonds: published mean" * has_published(table),
+            "Dots: measured mean; bars: its 95 % interval" + _PUBLISHED_KEY * has_published(table),
         )
         for column in columns
     ]

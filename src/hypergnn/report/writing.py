@@ -19,7 +19,7 @@ from hypergnn.training.ledger import RUN
 PAGE = "report.html"
 LARGEST = 8_000_000
 """Largest size of a page in bytes."""
-RESERVE = 400_000
+RESERVE = 200_000
 """Bytes for the text of a page: its tables, captions and notes."""
 
 
