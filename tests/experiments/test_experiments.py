@@ -18,7 +18,7 @@ from hypergnn.experiments.claims import claims_of
 from hypergnn.experiments.markdown import BEGIN, END, readme_table, results_page, with_table
 from hypergnn.experiments.paper import MAX_EPOCHS, STAND_IN, TABLES, cell_of
 from hypergnn.experiments.remarks import remarks_of
-from hypergnn.experiments.results import CLOCK, KEPT, MEASURED, MEASURES, Origin, Results, kept, seconds_of
+from hypergnn.experiments.results import CLOCK, COMPACT, MEASURED, MEASURES, Origin, Results, recorded, seconds_of
 from hypergnn.experiments.runner import _OF_MODEL, reproduce, runs_of
 from hypergnn.experiments.statistics import compare, summarise, verdict
 from hypergnn.experiments.text import as_text, line_of, verdict_of
@@ -308,7 +308,7 @@ def test_compact_records_say_the_same(tmp_path):
     back = Results.read(tmp_path / "kept")
     assert (back.runs, back.measures, back.origins) == (compact(full.runs), full.measures, full.origins)
     assert back.run_folder(SMALL.cell("conv")) is None
-    assert [path.name for path in (tmp_path / "kept").iterdir()] == [KEPT]
+    assert [path.name for path in (tmp_path / "kept").iterdir()] == [COMPACT]
     configuration = back.origins[SMALL.cell("conv").run].configuration
     assert configuration["config"] == asdict(SMALL.cell("conv").config)
     assert configuration["data"]["name"] == "digits"
@@ -395,25 +395,25 @@ def test_damaged_or_missing_records_are_refused(tmp_path):
     with pytest.raises(ValueError, match="holds no run"):
         Results.read(tmp_path)
     results_of(conv=[80.0, 81.0]).write(tmp_path)
-    whole = (tmp_path / KEPT).read_text()
-    (tmp_path / KEPT).write_text(whole[:-20])
+    whole = (tmp_path / COMPACT).read_text()
+    (tmp_path / COMPACT).write_text(whole[:-20])
     with pytest.raises(ValueError, match=r"results.jsonl must hold complete results; got .* Restore it from a"):
         Results.read(tmp_path)
     *lines, last = whole.splitlines(keepends=True)
     for text in ("".join(lines), "".join([*lines, last, last])):
-        (tmp_path / KEPT).write_text(text)
+        (tmp_path / COMPACT).write_text(text)
         with pytest.raises(ValueError, match=r"different runs in \d lines instead of 1"):
             Results.read(tmp_path)
-    (tmp_path / KEPT).write_text(whole.replace('"format":3', '"format":99'))
+    (tmp_path / COMPACT).write_text(whole.replace('"format":3', '"format":99'))
     with pytest.raises(ValueError, match=r"format 99 .*this version reads 3"):
         Results.read(tmp_path)
-    (tmp_path / KEPT).unlink()
+    (tmp_path / COMPACT).unlink()
     (tmp_path / MEASURES).write_text("{")
     with pytest.raises(ValueError, match=r"measures.json must hold counts and times; it is corrupt"):
         Results.read(tmp_path)
 
 
-def test_kept_records_are_written_whole_or_not_at_all(tmp_path, monkeypatch):
+def test_compact_records_are_written_whole_or_not_at_all(tmp_path, monkeypatch):
     results_of(conv=[80.0]).write(tmp_path)
 
     def fail(*_):
@@ -422,7 +422,7 @@ def test_kept_records_are_written_whole_or_not_at_all(tmp_path, monkeypatch):
     monkeypatch.setattr("os.replace", fail)
     with pytest.raises(OSError, match="no space left"):
         results_of(conv=[90.0], gcn=[70.0]).write(tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == [KEPT]
+    assert [path.name for path in tmp_path.iterdir()] == [COMPACT]
     assert Results.read(tmp_path).runs == results_of(conv=[80.0]).runs
 
 
@@ -493,12 +493,12 @@ def test_times_are_taken_of_ours_and_of_pyg():
 
 
 def test_the_results_page_is_generated_from_the_records():
-    assert (ROOT / "docs" / "results.md").read_text() == results_page(kept(ROOT / "results"))
+    assert (ROOT / "docs" / "results.md").read_text() == results_page(recorded(ROOT / "results"))
 
 
 def test_the_results_in_the_readme_are_generated_from_the_records():
     readme = (ROOT / "README.md").read_text()
-    assert with_table(readme, kept(ROOT / "results")) == readme
+    assert with_table(readme, recorded(ROOT / "results")) == readme
 
 
 def test_every_verdict_has_a_meaning():
@@ -557,8 +557,8 @@ def test_what_the_numbers_of_a_table_say_beyond_their_means():
     ]
 
 
-def test_kept_results_are_of_the_tables_as_they_are():
-    results = kept(ROOT / "results")
+def test_recorded_results_are_of_the_tables_as_they_are():
+    results = recorded(ROOT / "results")
     for table in TABLES.values():
         for one in table.cells:
             if one.config is not None:
@@ -571,8 +571,8 @@ def test_kept_results_are_of_the_tables_as_they_are():
     assert sum(clock) <= 3 * 3600, "all of it takes three hours on two cores"
 
 
-def test_kept_results_reach_what_was_published():
-    results = kept(ROOT / "results")
+def test_recorded_results_reach_what_was_published():
+    results = recorded(ROOT / "results")
     gaps = {
         f"{table}:{one.name}": mean(results.accuracies(one)) - one.published.mean
         for table in ("baselines", "skip", "hidden", "sota")
@@ -594,9 +594,9 @@ def test_kept_results_reach_what_was_published():
 
 
 @pytest.mark.slow
-def test_trials_of_today_are_like_the_kept_ones():
+def test_trials_of_today_are_like_the_recorded_ones():
     one = TABLES["hidden"].cell("gcn/8")
-    before = summarise(kept(ROOT / "results").accuracies(one))
+    before = summarise(recorded(ROOT / "results").accuracies(one))
     today = fit(real_data.load("cora"), one.config, trials=4).test_accuracy()[0]
     assert abs(today - before.mean) < 4 * before.sd / 4**0.5  # another processor rounds otherwise: not the same trials
 

@@ -45,12 +45,12 @@ def register(commands: Commands) -> None:
 
 
 def _reproduce(arguments: argparse.Namespace) -> int:
-    from hypergnn.experiments.results import kept
+    from hypergnn.experiments.results import recorded
 
     with stoppable():
         asked, datasets, trials = _chosen(arguments)
         if arguments.keep is not None:  # find errors now, not after hours
-            kept(arguments.keep)
+            recorded(arguments.keep)
         done, tables, datasets = _run(arguments, asked, datasets, trials)
     if done.interrupted:
         finished = sum(map(len, done.results.runs.values()))
@@ -61,7 +61,7 @@ def _reproduce(arguments: argparse.Namespace) -> int:
     if arguments.keep is not None and tables != asked:
         print(f"nothing was added to {arguments.keep}: the digits are not in the paper.", file=sys.stderr)
     elif arguments.keep is not None:
-        before = kept(arguments.keep)  # read again: another reproduction may have added to it meanwhile
+        before = recorded(arguments.keep)  # read again: another reproduction may have added to it meanwhile
         done.results.of(tables, datasets).first(trials).over(before).write(arguments.keep)
         print(f"\nrecords: {arguments.keep}")
     _write_page(arguments, done)

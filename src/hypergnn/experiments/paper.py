@@ -77,7 +77,7 @@ def _datasets() -> Table:
     )
     note = (
         "Edges are links between two different articles. The paper counts the entries of the files: a pair of articles "
-        "that cite each other counts twice, and citations of oneself count too."
+        "that cite each other counts twice, and an article that cites itself counts too."
     )
     return Table("datasets", "Table 1: the datasets", cells, note=note)
 

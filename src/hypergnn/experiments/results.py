@@ -15,7 +15,7 @@ from hypergnn.persistence.json_lines import line
 from hypergnn.training import ledger
 from hypergnn.training.records import TrialRecord
 
-KEPT = "results.jsonl"
+COMPACT = "results.jsonl"
 """The file of the compact form. It is a single file, so that it is written completely or not at all."""
 MEASURES = "measures.json"
 """The file of a reproduction with counts and times, which need no trials."""
@@ -66,7 +66,7 @@ class Results:
             ValueError: If the folder holds neither, or a corrupt file.
         """
         folder = Path(folder)
-        return _read_compact(folder / KEPT) if (folder / KEPT).exists() else _read_folders(folder)
+        return _read_compact(folder / COMPACT) if (folder / COMPACT).exists() else _read_folders(folder)
 
     @property
     def environments(self) -> list[dict[str, Any]]:
@@ -189,7 +189,7 @@ class Results:
             {"run": run, **described(run), "trials": [_rounded(record) for record in records]}
             for run, records in sorted(self.runs.items())
         )
-        write_atomic(folder / KEPT, b"".join(map(line, (head, *runs))))
+        write_atomic(folder / COMPACT, b"".join(map(line, (head, *runs))))
 
 
 def _rounded(record: TrialRecord) -> list[float | None]:
@@ -198,19 +198,19 @@ def _rounded(record: TrialRecord) -> list[float | None]:
     return [round(value, 4) if isinstance(value, float) else value for value in values]
 
 
-def kept(folder: str | os.PathLike[str]) -> Results:
+def recorded(folder: str | os.PathLike[str]) -> Results:
     """The compact form in a folder; empty results if there is none yet.
 
     Raises:
         ValueError: If the folder is a file, or its content is incomplete.
 
     Example:
-        >>> kept("nowhere").runs
+        >>> recorded("nowhere").runs
         {}
     """
     if Path(folder).is_file():
         raise ValueError(f"the place for records must be a folder; {folder} is a file.")
-    return Results.read(folder) if Path(folder, KEPT).exists() else Results({}, {})
+    return Results.read(folder) if Path(folder, COMPACT).exists() else Results({}, {})
 
 
 def _read_compact(path: Path) -> Results:
@@ -238,10 +238,10 @@ def _trial(values: list[Any]) -> TrialRecord:
 
 def _read_folders(folder: Path) -> Results:
     if not folder.is_dir():
-        raise ValueError(f"folder must be that of a reproduction, or hold {KEPT}; {folder} does not exist.")
+        raise ValueError(f"folder must be that of a reproduction, or hold {COMPACT}; {folder} does not exist.")
     found = {path.parent.relative_to(folder).as_posix(): path.parent for path in folder.glob(f"*/*/{ledger.RUN}")}
     if not found and not (folder / MEASURES).exists():
-        raise ValueError(f"folder must be that of a reproduction, or hold {KEPT}; {folder} holds no run.")
+        raise ValueError(f"folder must be that of a reproduction, or hold {COMPACT}; {folder} holds no run.")
     noted = _noted(folder)
     results = Results({}, noted["measures"], {MEASURED: Origin(noted["environments"])})
     for run, path in sorted(found.items()):

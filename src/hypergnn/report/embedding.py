@@ -44,11 +44,11 @@ def _principal(hidden: Floats) -> Floats:
     """The principal components of the features, scaled so that the first has variance 1."""
     centred = hidden.astype(np.float64) - hidden.mean(axis=0, dtype=np.float64)
     variance, directions = np.linalg.eigh(centred.T @ centred / len(hidden))
-    kept = directions[:, ::-1][:, :_COMPONENTS]
-    kept = kept * np.sign(
-        kept[np.abs(kept).argmax(axis=0), range(kept.shape[1])]
+    largest = directions[:, ::-1][:, :_COMPONENTS]
+    largest = largest * np.sign(
+        largest[np.abs(largest).argmax(axis=0), range(largest.shape[1])]
     )  # the sign of a component is arbitrary
-    scaled: Floats = (centred @ kept / np.sqrt(max(variance[-1], 1e-12))).astype(np.float32)
+    scaled: Floats = (centred @ largest / np.sqrt(max(variance[-1], 1e-12))).astype(np.float32)
     return scaled
 
 

@@ -133,9 +133,9 @@ def _p(p: float) -> str:
 
 def _note(findings: list[Finding]) -> str:
     counts = Counter(finding.verdict for finding in findings)
-    parts = [f"{counts[one]} “{one}”, {one.meaning}" for one in CLAIM_VERDICTS if counts[one]]
+    parts = [f"{one}: {counts[one]} ({one.meaning})" for one in CLAIM_VERDICTS if counts[one]]
     return (
-        f"The paper claims an order for {counted(len(findings), 'pair')} of the cells measured here: "
+        f"The paper claims an order for {counted(len(findings), 'pair')} of the cells measured here. Verdicts: "
         f"{'; '.join(parts)}. The tests are one-sided t-tests; among so many, some errors are expected."
     )
 
