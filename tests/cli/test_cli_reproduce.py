@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.tables import SMALL
+from support.tables import SMALL, compact
 
 import hypergnn as hg
 from hypergnn.cli import main, progress
@@ -25,7 +25,7 @@ def small(tmp_path, monkeypatch):
     """The small table in the place of all others, in a folder of its own."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(paper, "TABLES", {"small": SMALL, "baselines": SMALL})
-    monkeypatch.setattr("hypergnn.report.write", lambda out, **_: Path(out, "report.html"))
+    monkeypatch.setattr("hypergnn.report.write_results", lambda _, out, **__: Path(out))
     return tmp_path
 
 
@@ -43,21 +43,36 @@ def test_tables_are_printed_and_kept(small, capsys):
     lines = printed.err.splitlines()
     assert "0/2 runs, 0/4 trials | small, conv on digits: 0/2, test –, " in lines[0]
     assert "0:00 left, 2/2 runs, 4/4 trials | small, gcn on digits: 2/2, test " in lines[-1]
-    assert Results.read("kept").runs == Results.read("runs/paper").runs
+    assert Results.read("kept").runs == compact(Results.read("runs/paper").runs)
     assert run("small", "--trials", 1, "--jobs", 1, "--keep", "kept", "--quiet", "--out", "other") == 0
-    assert Results.read("kept").runs == Results.read("runs/paper").runs, "fewer trials take no place"
+    assert Results.read("kept").runs == compact(Results.read("runs/paper").runs), "fewer trials replace nothing"
     hg.training.fit(hg.datasets.load("digits"), Config(max_epochs=1), out="other/digits/of-no-table")
     Results({"digits/before": []}, {}).over(Results.read("kept")).write("kept")
     assert run("small", "--trials", 1, "--keep", "kept", "--quiet", "--out", "other") == 0
     found = Results.read("kept").runs
-    assert found == {**Results.read("runs/paper").runs, "digits/before": []}, "what was not asked for stays as it is"
+    assert found == {**compact(Results.read("runs/paper").runs), "digits/before": []}, "other runs are unchanged"
     capsys.readouterr()
     assert run("small", "--keep", small / "kept" / "results.jsonl") == 2
-    assert "must be kept in a folder; " in capsys.readouterr().err
+    assert "the place for records must be a folder; " in capsys.readouterr().err
     assert run("small", "--trials", 2, "--quiet", "--out", small / "runs" / "paper") == 0
     assert capsys.readouterr().err == ""
     assert run("small", "--trials", 3, "--jobs", 1) == 0
-    assert capsys.readouterr().err.splitlines()[0] == "resuming: 4 of 6 trials are there"
+    assert capsys.readouterr().err.splitlines()[0] == "resuming: 4 of 6 trials are finished"
+
+
+@pytest.mark.usefixtures("small")
+def test_the_page_gets_the_results_and_the_data_that_were_used(monkeypatch):
+    seen = []
+
+    def write_results(results, out, *, datasets, on_step):
+        seen.append((results, out, list(datasets), on_step))
+        return out
+
+    monkeypatch.setattr("hypergnn.report.write_results", write_results)
+    assert run("small", "--trials", 1, "--jobs", 1, "--quiet") == 0
+    ((results, out, datasets, on_step),) = seen
+    assert results == Results.read("runs/paper")
+    assert (out, datasets, on_step) == (Path("runs/paper/report.html"), ["digits"], None)
 
 
 @pytest.mark.usefixtures("small")
@@ -92,10 +107,10 @@ def test_what_is_asked_for(command, expected, monkeypatch, capsys):
     [
         (["tables"], "TABLE must be one of 'datasets', 'baselines'"),
         (["--dataset", "core"], "--dataset must be one of 'cora'"),
-        (["baselines", "--all"], "either TABLE or one of --all and --quick must be given, not both."),
+        (["baselines", "--all"], "TABLE must not be combined with --all or --quick."),
         (["--trials", "0"], "trials must be at least 1; got 0"),
         (["--out", "file"], "file: Not a directory"),
-        (["--dataset", "pubmed"], "--dataset must name one that baselines has cells of: citeseer, cora; got pubmed."),
+        (["--dataset", "pubmed"], "--dataset must name a dataset of baselines: citeseer, cora; got pubmed."),
     ],
 )
 def test_mistakes_are_one_line_and_leave_nothing(command, message, tmp_path, monkeypatch, capsys):
@@ -122,10 +137,10 @@ def test_without_cora_the_digits_are_compared(small, monkeypatch, capsys):
     monkeypatch.setattr(paper, "STAND_IN", SMALL)
     assert run("--trials", 1, "--keep", "kept") == 0
     printed = capsys.readouterr()
-    assert "nothing is added to kept: the paper has no digits." in printed.err
+    assert "nothing was added to kept: the digits are not in the paper." in printed.err
     assert not Path("kept").exists()
     assert "no source has cora" in printed.err
-    assert "Running the same comparison on the embedded digits instead." in printed.err
+    assert "Running the same comparison on the digits of scikit-learn instead." in printed.err
     assert printed.out.startswith("A small table\n")
     assert len(list((small / "runs" / "paper" / "digits").iterdir())) == 2
     monkeypatch.setitem(paper.TABLES, "depth", paper.Table("depth", "far", (far,)))
@@ -149,14 +164,14 @@ def test_an_interrupt_says_how_to_go_on(monkeypatch, capsys):
     assert run("small", "--trials", 2, "--jobs", 1) == 130
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert "stopped: 1 trials are kept in runs/paper. To resume:\n  hypergnn reproduce small --trials 2" in printed.err
+    assert "stopped: 1 trial finished, in runs/paper. To resume:\n  hypergnn reproduce small --trials 2" in printed.err
 
     def stop_early(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(runner, "load", stop_early)
     assert run("small", "--trials", 2, "--jobs", 1) == 130
-    assert "stopped: 1 trials are kept" in capsys.readouterr().err, "also while nothing is in training"
+    assert "stopped: 1 trial finished" in capsys.readouterr().err, "also while nothing is in training"
 
 
 def test_an_interrupt_before_the_first_run_is_no_obstacle(small, monkeypatch, capsys):
@@ -168,7 +183,7 @@ def test_an_interrupt_before_the_first_run_is_no_obstacle(small, monkeypatch, ca
         patched.setattr("hypergnn.training.ledger.environment", stop)
         assert run("small", "--trials", 1, "--jobs", 1, "--out", "new") == 130
     assert [path.name for path in (small / "new").rglob("*.*")] == ["run.lock"]
-    assert "stopped: 0 trials are kept in new" in capsys.readouterr().err
+    assert "stopped: 0 trials finished, in new" in capsys.readouterr().err
     assert run("small", "--trials", 1, "--jobs", 1, "--out", "new") == 0
     assert capsys.readouterr().out.startswith("A small table")
 
@@ -212,5 +227,5 @@ def test_a_signal_stops_in_good_order_without_any_data(tmp_path):
     printed, told = process.communicate(timeout=60)
     assert process.returncode == 130, told
     assert printed == ""
-    assert "are kept in run. To resume:" in told
+    assert "finished, in run. To resume:" in told
     assert (tmp_path / "run" / "digits").exists()

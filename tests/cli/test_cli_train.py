@@ -11,6 +11,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from hypergnn.cli import main
 from hypergnn.models import KINDS, Config
 from hypergnn.training import Progress, fit
 from hypergnn.training.ledger import read
+from hypergnn.training.pairwise import with_graph
 
 
 @pytest.fixture
@@ -73,7 +75,8 @@ def start(*command):
 
 
 def without_time(records):
-    return [{key: value for key, value in record.items() if key != "seconds"} for record in records]
+    plain = [record if isinstance(record, dict) else record.to_json() for record in records]
+    return [{key: value for key, value in record.items() if key != "seconds"} for record in plain]
 
 
 @pytest.mark.usefixtures("tables")
@@ -114,10 +117,10 @@ def test_predictions_of_digits_as_csv_and_parquet(tmp_path, capsys):
     all_classes = np.stack([table[f"probability of {digit}"].to_numpy() for digit in range(10)], axis=1)
     assert all_classes.sum(axis=1) == pytest.approx(np.ones(1797), abs=1e-5)
     assert np.array_equal(all_classes.argmax(axis=1), [int(row["class"]) for row in rows])
-    best = min(read(tmp_path / "run").records, key=lambda record: record["val_loss"])
+    best = min(read(tmp_path / "run").records, key=lambda record: record.val_loss)
     data = hg.datasets.load("digits")
     right = np.array([int(row["class"]) for row in rows]) == data.y
-    assert 100 * right[data.test].mean() == pytest.approx(best["test_accuracy"])
+    assert 100 * right[data.test].mean() == pytest.approx(best.test_accuracy)
 
 
 @pytest.mark.usefixtures("tables")
@@ -204,9 +207,9 @@ def test_the_same_command_resumes_and_says_so(capsys):
     run("train", *OWN, *TINY, "--trials", 2)
     capsys.readouterr()
     assert run("train", *OWN, *TINY, "--trials", 4) == 0
-    assert capsys.readouterr().err.splitlines()[0] == "resuming: 2 of 4 trials are there"
+    assert capsys.readouterr().err.splitlines()[0] == "resuming: 2 of 4 trials are finished"
     assert run("train", *OWN, *TINY, "--trials", 4) == 0
-    assert capsys.readouterr().err == "nothing to train: 4 trials had ended before\n"
+    assert capsys.readouterr().err == "nothing to train: all of 4 trials finished earlier\n"
 
 
 @pytest.mark.usefixtures("tables")
@@ -218,7 +221,7 @@ def test_another_configuration_is_refused_with_the_difference(capsys):
     assert capsys.readouterr().err.splitlines() == [
         "hypergnn: configuration must be that of the run in runs/clubs-hyper-conv; it differs:",
         "  config.dropout: 0.6 in the run, 0.5 now",
-        "Take another folder for the new configuration, or go on with the old one.",
+        "Use another folder for the new configuration, or continue with the old one.",
     ]
     assert run("train", *OWN, *TINY, "--seed", 1) == 2
     assert "data.split.train" in capsys.readouterr().err
@@ -253,26 +256,25 @@ def test_predicting_finds_features_by_name_and_refuses_others(capsys):
     ("command", "message"),
     [
         (["train"], "DATASET or --incidences must be given"),
-        (["train", "digits", "--features", "people.csv"], "either DATASET or --features must be given, not both"),
+        (["train", "digits", "--features", "people.csv"], "DATASET and --features must not be combined"),
         (["train", "--labels", "towns.csv"], "DATASET or --incidences must be given"),
         (["train", "--incidences", "clubs.csv"], "--labels must be given with --incidences"),
-        (["train", *OWN, "--data-dir", "."], "--data-dir must be given with DATASET only"),
+        (["train", *OWN, "--data-dir", "."], "--data-dir must be combined with DATASET"),
         (["train", "digit"], "name must be one of 'cora'"),
         (["train", "digits", "--model", "gnn"], "model must be one of 'hyper-conv'"),
-        (["train", "digits", "--model", "gcn"], "the model 'gcn' needs a graph, and digits has none"),
-        (["train", "digits", "--attention-dropout", "0.1"], "--attention-dropout must be omitted with hyper-conv"),
+        (["train", "digits", "--attention-dropout", "0.1"], "--attention-dropout must be omitted for hyper-conv"),
         (["train", "digits", "--trials", "0"], "trials must be at least 1; got 0"),
-        (["train", "digits", "--device", "warp"], "--device must name a device of this computer"),
-        (["train", "digits", "--out", "people.csv"], "folder must be a folder, or a name that is free; people.csv is"),
+        (["train", "digits", "--device", "warp"], "--device must be available on this computer"),
+        (["train", "digits", "--out", "people.csv"], "folder must be a folder or a new name; people.csv is"),
         (["train", "digits", "--out", "people.csv/run"], "people.csv/run: Not a directory"),
         (["train", *OWN[:-1], "nowhere.csv"], "nowhere.csv: No such file or directory"),
         (["train", *OWN[:3], "clubs.csv", *OWN[4:]], "features, clubs.csv: column 'vertex' must name each vertex once"),
         (["train", *OWN[:3], "towns.csv", *OWN[4:]], "incidences must name only vertices that have features; 2 ids"),
-        (["predict", "nowhere"], "RUN must be a run folder or a model file; there is no nowhere."),
+        (["predict", "nowhere"], "RUN must be a run folder or a model file; nowhere does not exist."),
         (["predict", "."], "RUN must hold model.safetensors"),
         (["predict", "people.csv"], "people.csv is damaged or not a file of hypergnn"),
         (["predict", "run", "--out", "a.txt"], "the ending of --out must be one of '.csv', '.parquet'; got '.txt'"),
-        (["predict", "run", "--out", "nowhere/a.csv"], "--out must be a file in a folder that exists"),
+        (["predict", "run", "--out", "nowhere/a.csv"], "--out must be a file in an existing folder"),
     ],
 )
 def test_mistakes_are_one_line_and_leave_nothing(tables, capsys, command, message):
@@ -285,13 +287,51 @@ def test_mistakes_are_one_line_and_leave_nothing(tables, capsys, command, messag
     assert sorted(tables.rglob("*")) == before
 
 
+@pytest.mark.parametrize("model", ["gat", "gcn+hyper-conv"])
+def test_models_that_need_a_graph_are_trained_on_data_without_one(model, tmp_path, capsys):
+    out = tmp_path / "run"
+    assert run("train", "digits", "--model", model, *TINY, "--out", out) == 0
+    note = f"digits has no graph: {model} uses 12340 links made from its hyperedges"
+    assert capsys.readouterr().err.splitlines()[0] == note
+    assert read(out).configuration["data"]["links"] == 12340
+    expected = fit(with_graph(hg.datasets.load("digits"), model), Config(model, hidden=2, heads=2, max_epochs=3))
+    assert without_time(read(out).records) == without_time(expected.records)
+    assert run("predict", out, "--quiet") == 0
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    assert len(printed.out.splitlines()) == 1798
+    assert run("explain", out, 7, "--quiet") == 0
+    assert capsys.readouterr().out.startswith("vertex 7: class ")
+
+
+@pytest.mark.parametrize("model", ["gcn", "gat"])
+@pytest.mark.usefixtures("tables")
+def test_own_tables_without_links_have_those_of_shared_hyperedges(model, capsys):
+    assert run("train", *OWN, *TINY, "--model", model, "--out", "run") == 0
+    assert capsys.readouterr().err.startswith(f"clubs has no graph: {model} uses ")
+    tables = ["--incidences", "clubs.csv", "--features", "people.csv"]
+    assert run("predict", "run", *tables, "--quiet") == 0
+    assert len(capsys.readouterr().out.splitlines()) == 31
+    assert run("explain", "run", "p003", *tables, "--quiet") == 0
+    assert "link" in capsys.readouterr().out
+
+
+def test_settings_have_a_screen_of_their_own(capsys):
+    with pytest.raises(SystemExit) as ended:
+        run("train", "--help-settings")
+    assert ended.value.code == 0
+    printed = capsys.readouterr().out
+    names = {field.name for field in fields(Config)} - {"model"} | {"batch", "jobs", "device"}
+    assert {option.replace("-", "_") for option in re.findall(r"(?m)^  --([\w-]+)", printed)} == names
+
+
 @pytest.mark.usefixtures("tables")
 def test_a_model_of_own_tables_has_no_dataset_of_its_own(capsys):
     Path("clubs.csv").rename("cora.csv")
     run("train", "--incidences", "cora.csv", *OWN[2:], *TINY, "--out", "run")
     capsys.readouterr()
     assert run("predict", "run") == 2
-    assert "the model was trained on tables of one's own" in capsys.readouterr().err
+    assert "the model was trained on your own tables" in capsys.readouterr().err
 
 
 def test_an_unexpected_error_keeps_its_traceback(monkeypatch, tmp_path):
@@ -344,13 +384,13 @@ def test_a_signal_stops_cleanly_and_the_printed_command_resumes(number):
     *_, kept, again = told.splitlines()
     n_kept = len(read("a run").records)
     assert 1 <= n_kept < 6
-    assert kept == f"stopped: {n_kept} of 6 trials are kept in a run. To resume:"
+    assert kept == f"stopped: {n_kept} of 6 trials finished, in a run. To resume:"
     program, _, rest = again.strip().partition(" -m hypergnn ")
     assert program == "python"
     resumed = start(*shlex.split(rest))
     printed, told = resumed.communicate(timeout=120)
     assert resumed.returncode == 0
-    assert told.splitlines()[0] == f"resuming: {n_kept} of 6 trials are there"
+    assert told.splitlines()[0] == f"resuming: {n_kept} of 6 trials are finished"
     assert printed.endswith("(6 trials, a run)\n")
 
 
@@ -360,7 +400,7 @@ def test_a_run_killed_ten_times_ends_as_an_undisturbed_one():
     config = Config(hidden=2, heads=2, max_epochs=30, feature_scaling="none")
     data = hg.datasets.from_tables(incidences="clubs.csv", features="people.csv", labels="towns.csv")
     undisturbed = fit(data, config, trials=20, jobs=1, batch=1)
-    mean_seconds = sum(record["seconds"] for record in undisturbed.records) / 20
+    mean_seconds = sum(record.seconds for record in undisturbed.records) / 20
 
     command = ["train", *OWN, *TINY[:-1], 30, "--trials", 20, "--jobs", 1, "--batch", 1]
     draw = random.Random(0)

@@ -1,4 +1,4 @@
-"""The page of results: what stands in it, and how it behaves in a browser."""
+"""The page of results: its content, and how it behaves in a browser."""
 
 import base64
 import json
@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_ind
 from support import browser
+from support.tables import trial
 
 import hypergnn as hg
 from hypergnn import report
@@ -18,16 +19,20 @@ from hypergnn.cli import main
 from hypergnn.experiments.paper import STAND_IN, TABLES
 from hypergnn.experiments.results import Results, note
 from hypergnn.models import Config
+from hypergnn.report import page as page_module
 from hypergnn.report.charts import COLOURS, PALETTE, trials
 from hypergnn.report.embedding import embed
 from hypergnn.report.explorer import STEPS
 from hypergnn.report.insight import look
-from hypergnn.report.networks import Trained, show
+from hypergnn.report.networks import Datasets, Trained, show
 from hypergnn.report.packing import pack, pack_shares
-from hypergnn.report.page import Chart, Page, as_json, render
+from hypergnn.report.page import Chart, Page, as_json, render, weight
 from hypergnn.report.reproductions import page_of_results
 from hypergnn.report.runs import page_of_run
+from hypergnn.report.writing import RESERVE
+from hypergnn.training import ledger
 from hypergnn.training.ledger import Ledger
+from hypergnn.training.pairwise import with_graph
 
 BASELINES = TABLES["baselines"]
 # Around the published numbers of Cora, so that each verdict occurs, and an order that is not the paper's.
@@ -48,8 +53,7 @@ def fill(folder):
             configuration = {"data": {"name": "cora"}, "config": {"model": cell.config.model}}
             with Ledger.open(folder / cell.run, configuration) as ledger:
                 for seed, accuracy in enumerate(accuracies(cell)):
-                    times = {"epochs": 300, "best_epoch": 199, "seconds": 12.0}
-                    ledger.append({"seed": seed, "val_accuracy": 80.0, "test_accuracy": accuracy, **times})
+                    ledger.append(trial(seed, accuracy))
 
 
 def train(folder, model, **settings):
@@ -67,6 +71,11 @@ def reproduction(tmp_path_factory):
     return folder
 
 
+def saved(folder, label):
+    """A run folder as the explorer takes it."""
+    return Trained(folder, label, ledger.read(folder).configuration)
+
+
 @pytest.fixture(scope="session")
 def page(reproduction):
     return report.write(reproduction)
@@ -78,6 +87,7 @@ def quick_map(monkeypatch):
     monkeypatch.setattr("hypergnn.report.networks.embed", lambda hidden: np.ones((len(hidden), 2), dtype=np.float32))
 
 
+@pytest.mark.browser
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("viewport", "scheme"), [(browser.DESK, "light"), (browser.DESK, "dark"), (browser.PHONE, "light")]
@@ -94,6 +104,7 @@ def test_the_page_opens_without_a_complaint_on_any_screen(page, tmp_path, viewpo
     assert (sum(map(int, re.findall(r"\d+", background))) < 150) == (scheme == "dark")
 
 
+@pytest.mark.browser
 @pytest.mark.slow
 def test_charts_follow_a_change_to_dark_mode(page):
     with browser.opened(page) as (shown, complaints):
@@ -106,6 +117,7 @@ def test_charts_follow_a_change_to_dark_mode(page):
         assert complaints == []
 
 
+@pytest.mark.browser
 @pytest.mark.slow
 def test_tables_hold_the_numbers_of_the_records(page):
     with browser.opened(page) as (shown, _):
@@ -127,6 +139,7 @@ def test_tables_hold_the_numbers_of_the_records(page):
     assert row.split("\t")[1:3] == [f"+{mean(better) - mean(worse):.2f}", f"{pooled:.3f}"]
 
 
+@pytest.mark.browser
 @pytest.mark.slow
 def test_another_curve_is_chosen_and_named(page):
     with browser.opened(page) as (shown, complaints):
@@ -139,6 +152,7 @@ def test_another_curve_is_chosen_and_named(page):
         assert complaints == []
 
 
+@pytest.mark.browser
 @pytest.mark.slow
 def test_the_committed_results_stand_on_a_phone_cell_by_cell_and_in_figures(tmp_path):
     folder = Path(__file__).parents[2] / "results"
@@ -167,8 +181,11 @@ def test_the_committed_results_stand_on_a_phone_cell_by_cell_and_in_figures(tmp_
     assert {path.name for path in (tmp_path / "figures").iterdir()} == {
         f"{stem}.{ending}" for stem in stems for ending in ("png", "svg")
     }
-    assert "GAT*+Hyper-Atten." in (tmp_path / "figures" / "baselines-cora.svg").read_text()
-    assert "All of them are passed, by " in (tmp_path / "page.html").read_text()
+    figure = (tmp_path / "figures" / "baselines-cora.svg").read_text()
+    for words in ("GAT*+Hyper-Atten.", ">Cora<", "Dots: measured mean", "diamonds: published mean"):
+        assert words in figure
+    assert "Dots: trials" in (tmp_path / "figures" / "trials-baselines-cora.svg").read_text()
+    assert "All 46 of our means lie above the published ones" in (tmp_path / "page.html").read_text()
 
 
 def expected_words(cell, results):
@@ -185,7 +202,7 @@ def expected_words(cell, results):
 @pytest.mark.slow
 def test_the_page_says_plainly_what_does_not_hold(page):
     text = page.read_text()
-    assert "Does not hold.</b> Hyper-Conv. better than GCN* (Cora): −2.61 points" in text
+    assert "Reversed.</b> Hyper-Conv. better than GCN* (Cora): −2.61 points" in text
     assert "published: p\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}0.016" in text
     assert re.search(r"Not shown.</b> Hyper-Atten. better than GAT\* \(Cora\)", text)
     assert "<b>Holds.</b> Hyper-Atten. better than Hyper-Conv. (Cora)" in text
@@ -208,8 +225,8 @@ def test_compact_results_have_no_networks_and_say_so(tmp_path):
     text = page.read_text()
     assert page == tmp_path / "page.html"
     assert 'data-cell="cora/hyper-conv"' in text
-    assert "There is no trained network in this folder" in text
-    assert "These records hold no losses" in text
+    assert "This folder holds no trained network" in text
+    assert "There are no learning curves in these records" in text
     assert 'id="network"' not in text
 
 
@@ -221,7 +238,7 @@ def test_one_run_has_a_page_and_figures(tmp_path, capsys):
     assert printed.out == f"{tmp_path / 'run' / 'report.html'}\n"
     assert printed.err == "map of 1797 vertices: Hyper-Conv. on digits, with skip connection, learning rate 0.05\n"
     text = (tmp_path / "run" / "report.html").read_text()
-    assert f"<dd>{mean(record['test_accuracy'] for record in records):.2f} %</dd>" in text
+    assert f"<dd>{mean(record.test_accuracy for record in records):.2f} %</dd>" in text
     stems = ["curves", "map-hyper-conv-on-digits-with-skip-connection-learning-rate-0-05", "trials"]
     names = sorted(path.name for path in (tmp_path / "figures").iterdir())
     assert names == [f"{stem}.{ending}" for stem in stems for ending in ("png", "svg")]
@@ -232,11 +249,9 @@ def test_one_run_has_a_page_and_figures(tmp_path, capsys):
 
 @pytest.mark.usefixtures("quick_map")
 def test_pairwise_networks_are_shown_with_the_graph_they_were_trained_on(tmp_path):
-    from hypergnn.experiments.runner import with_graph
-
-    data = with_graph(hg.datasets.load("digits"))
+    data = with_graph(hg.datasets.load("digits"), "gat+hyper-attention")
     hg.training.fit(data, Config("gat+hyper-attention", max_epochs=2), out=tmp_path)
-    (network,) = show([Trained(tmp_path, "both")], budget=ROOM).networks
+    (network,) = show([saved(tmp_path, "both")], Datasets(), budget=ROOM).networks
     assert network["heads"] == [*(f"1.{head}" for head in range(1, 9)), "2"]
     attention = np.frombuffer(base64.b64decode(network["attention"]["data"]), "<u2").reshape(-1, 9) / STEPS
     total = np.zeros((1797, 9))
@@ -253,31 +268,32 @@ def test_networks_that_cannot_be_shown_are_named_with_the_reason(tmp_path):
         labels={"vertex": people, "label": [0, 1] * 15},
     )
     hg.training.fit(own, Config(max_epochs=2), out=tmp_path / "own")
-    digits, tables = Trained(tmp_path / "digits", "Digits"), Trained(tmp_path / "own", "Own")
-    shown = show([digits, tables], budget=300_000)
+    digits, tables = saved(tmp_path / "digits", "Digits"), saved(tmp_path / "own", "Own")
+    shown = show([digits, tables], Datasets(), budget=300_000)
     assert shown.networks == []
     assert shown.left_out == [
-        "Digits is not in the explorer: the page would become too heavy.",
-        "Own is not in the explorer: it was trained on tables of one's own, which a run folder does not keep.",
+        "Digits is not in the explorer: the page would become too large.",
+        "Own is not in the explorer: it was trained on your own tables, which a run folder does not contain.",
     ]
-    (network,) = show([digits], budget=ROOM).networks
+    (network,) = show([digits], Datasets(), budget=ROOM).networks
     assert network["label"] == "Digits"
-    assert show([digits], seed=3, budget=ROOM).left_out == [
-        "Digits is not in the explorer: it was trained on another split; --seed says which one was drawn."
+    assert show([digits], Datasets(seed=3), budget=ROOM).left_out == [
+        "Digits is not in the explorer: it was trained on another split; choose it with --seed."
     ]
 
 
 @pytest.mark.usefixtures("quick_map")
-def test_the_weight_that_is_reckoned_with_is_that_of_the_page(tmp_path):
+def test_the_budget_of_networks_is_their_size_on_the_page(tmp_path):
     train(tmp_path, "hyper-attention")
-    shown = show([Trained(tmp_path, "Digits")], budget=ROOM)
-    weight = len(as_json(shown.networks)) + len(as_json(shown.datasets))
-    assert show([Trained(tmp_path, "Digits")], budget=weight + 100).networks
-    assert not show([Trained(tmp_path, "Digits")], budget=weight - 100).networks
+    digits, datasets = saved(tmp_path, "Digits"), Datasets()
+    shown = show([digits], datasets, budget=ROOM)
+    size = len(as_json(shown.networks)) + len(as_json(shown.datasets))
+    assert show([digits], datasets, budget=size + 100).networks
+    assert not show([digits], datasets, budget=size - 100).networks
 
 
 @pytest.mark.usefixtures("quick_map")
-def test_a_page_that_would_be_too_heavy_leaves_out_networks_then_curves_then_trials(tmp_path, monkeypatch):
+def test_a_page_that_would_be_too_large_leaves_out_networks_then_curves_then_trials(tmp_path, monkeypatch):
     train(tmp_path, "hyper-attention")
     whole = report.write(tmp_path).stat().st_size
     steps = []
@@ -288,21 +304,21 @@ def test_a_page_that_would_be_too_heavy_leaves_out_networks_then_curves_then_tri
         assert page.stat().st_size <= largest
         return page.read_text()
 
-    heavy = "the page would become too heavy."
-    text = page_of(whole - 10_000, figures=tmp_path / "figures")
+    heavy = "the page would become too large."
+    text = page_of(whole - 10_000 + RESERVE - 100_000, figures=tmp_path / "figures")
     assert f"Hyper-Atten. on digits, learning rate 0.05 is not in the explorer: {heavy}" in text
     assert 'id="curve-chart"' in text
     assert steps == ["map of 1797 vertices: Hyper-Atten. on digits, learning rate 0.05"]  # for the figure
     assert len(list((tmp_path / "figures").glob("map-*"))) == 2
-    text = page_of(len(render(page_of_run(tmp_path)).encode()) + 99_900)
+    text = page_of(weight(page_of_run(tmp_path)[0]) + RESERVE - 100)
     assert f"The curves are not shown: {heavy}" in text
     assert 'data-chart="trials"' in text
-    assert "hold no losses" not in text
+    assert "There are no learning curves" not in text
     rows = [{"row": "run", "seed": seed, "value": 80.0} for seed in range(2_000)]
     many = Chart("trials", trials(rows, ["run"]), "Accuracy of each trial")
     page = Page("", "", distributions=[many])
-    monkeypatch.setattr("hypergnn.report.writing._content", lambda _: (page, []))
-    text = page_of(len(render(Page("", "")).encode()) + 110_000)
+    monkeypatch.setattr("hypergnn.report.writing.page_of_run", lambda _: (page, []))
+    text = page_of(weight(Page("", "")) + RESERVE + 10_000)
     assert f"The trials are not shown: {heavy}" in text
     assert len(steps) == 1
 
@@ -346,20 +362,19 @@ def test_curves_that_are_left_out_are_spoken_of(tmp_path):
     usual, narrow = TABLES["baselines"].cell("cora/hyper-conv"), TABLES["hidden"].cell("hyper-conv/4")
     for cell in (usual, narrow):
         train(tmp_path / cell.run, "hyper-conv")
-    page, _ = page_of_results(tmp_path)
+    page, _ = page_of_results(Results.read(tmp_path), tmp_path)
     assert [chart.caption for chart in page.curves] == ["Hyper-Conv. on Cora"]
     assert page.curves_note == (
-        "Not shown: the curves of 1 run with other settings (hidden). They stand on the pages of their own run "
-        f"folders, such as {narrow.run}."
+        "Not shown: the curves of 1 run with other settings (hidden). Use hypergnn report on a run folder to see its "
+        f"curves, for example {narrow.run}."
     )
 
 
 def test_a_chart_has_the_rows_of_its_table(tmp_path):
     cell = BASELINES.cell("cora/gcn")
     with Ledger.open(tmp_path / cell.run, {"data": {"name": "cora"}, "config": {"model": "gcn"}}) as ledger:
-        times = {"epochs": 300, "best_epoch": 199, "seconds": 12.0}
-        ledger.append({"seed": 0, "val_accuracy": 80.0, "test_accuracy": 81.0, **times})
-    page, _ = page_of_results(tmp_path)
+        ledger.append(trial(0, 81.0))
+    page, _ = page_of_results(Results.read(tmp_path), tmp_path)
     (table,) = page.tables
     (chart,) = table.charts
     assert [row["row"] for row in chart.chart.data.values] == [row.label for row in table.rows] == ["GCN*"]
@@ -370,18 +385,58 @@ def test_a_chart_has_the_rows_of_its_table(tmp_path):
 def test_other_tables_are_shown_too_with_the_networks_they_have(tmp_path):
     cell = TABLES["hidden"].cell("hyper-conv/4")
     train(tmp_path / cell.run, "hyper-conv", hidden=4, heads=1)
-    note(tmp_path, {"datasets:cora/nodes": 2708.0, "datasets:cora/edges": 5278.0}, {"cpu": "of the test"})
-    page, networks = page_of_results(tmp_path)
+    counts = {"datasets:cora/nodes": 2708.0, "datasets:cora/edges": 5278.0}
+    results = note(tmp_path, Results.read(tmp_path), counts, {"cpu": "of the test"})
+    assert results == Results.read(tmp_path)
+    page, networks = page_of_results(results, tmp_path)
     assert [table.name for table in page.tables] == ["datasets", "hidden"]
     nodes, edges = page.tables[0].rows[0].cells
-    assert (nodes.measured, nodes.verdict) == ("2708", "")
-    assert (edges.measured, *edges.lines, edges.verdict) == ("5278", "published 5429", "counted otherwise")
+    assert (nodes.measured, nodes.verdict) == ("2708", None)
+    assert (edges.measured, *edges.lines, edges.verdict) == ("5278", "published 5429", "counted differently")
     assert [row.label for row in page.tables[1].rows] == ["4"]
     assert page.tables[1].columns == ["Hyper-Conv."]
     assert len(page.tables[0].rows) == 1
-    assert "Where trials are few, intervals are wide" in page.lead
+    assert "With fewer than 30 trials intervals are wide" in page.lead
     assert [chart.caption for chart in page.curves] == ["Hyper-Conv. on Cora, 1 head, width 4"]
     assert [one.label for one in networks] == ["Hyper-Conv. on Cora, 1 head, width 4"]
+
+
+@pytest.mark.usefixtures("quick_map")
+def test_networks_that_the_explorer_leaves_out_are_named(tmp_path):
+    cells = [TABLES["hidden"].cell(f"hyper-conv/{width}") for width in (4, 8)]
+    for cell in cells:
+        train(tmp_path / cell.run, "hyper-conv")
+    page, networks = page_of_results(Results.read(tmp_path), tmp_path)
+    assert [one.label for one in networks] == ["Hyper-Conv. on Cora, 1 head, width 4"]
+    assert page.left_out == [
+        "The explorer shows one network per dataset for Hyper-Atten. and for Hyper-Conv. Not shown: 1 trained network "
+        "(Hyper-Conv. on Cora, 1 head). Use hypergnn report on a run folder to explore its network, for example "
+        f"{cells[1].run}."
+    ]
+
+
+@pytest.mark.usefixtures("quick_map")
+def test_a_page_is_rendered_once_from_results_and_data_that_are_there(tmp_path, monkeypatch):
+    train(tmp_path / STAND_IN.cell("digits/hyper-conv").run, "hyper-conv")
+    results, digits = Results.read(tmp_path), hg.datasets.load("digits")
+    rendered, drawn, read = [], [], []
+
+    def refuse(*_, **__):
+        raise AssertionError("this must not be loaded or read again")
+
+    def count(counts, function):
+        return lambda *given, **options: (counts.append(given), function(*given, **options))[1]
+
+    monkeypatch.setattr("hypergnn.report.networks.load", refuse)
+    monkeypatch.setattr(ledger, "read", refuse)
+    monkeypatch.setattr(Results, "read", refuse)
+    monkeypatch.setattr("hypergnn.report.writing.render", count(rendered, render))
+    monkeypatch.setattr("hypergnn.report.page._specification", count(drawn, page_module._specification))
+    monkeypatch.setattr("hypergnn.report.reproductions.read_curves", count(read, ledger.read_curves))
+    path = report.write_results(results, tmp_path / "report.html", datasets={"digits": digits})
+    assert 'id="network"' in path.read_text()
+    assert len(rendered) == len(read) == 1
+    assert len(drawn) == len({id(one[0]) for one in drawn}), "each chart is specified once"
 
 
 def test_a_reproduction_ends_with_the_path_of_its_page(tmp_path, monkeypatch, capsys):
@@ -398,7 +453,7 @@ def test_a_reproduction_ends_with_the_path_of_its_page(tmp_path, monkeypatch, ca
     assert main(command) == 0
     printed = capsys.readouterr()
     assert "page:" not in printed.out
-    assert printed.err.startswith("without a page: a report needs altair")
+    assert printed.err.startswith("no page was written: a report needs altair")
 
 
 def test_insight_is_what_the_network_predicts_and_attends_to(tmp_path):
@@ -413,6 +468,13 @@ def test_insight_is_what_the_network_predicts_and_attends_to(tmp_path):
     assert np.allclose(total, 1, atol=1e-5)
     right = insight.probability[data.test].argmax(axis=1) == data.y[data.test]
     assert insight.accuracy == pytest.approx(100 * right.mean())
+
+
+def test_a_network_is_refused_without_the_structures_that_it_needs(tmp_path):
+    data = hg.datasets.load("digits")
+    hg.training.fit(with_graph(data, "gcn"), Config("gcn", max_epochs=1), out=tmp_path)
+    with pytest.raises(ValueError, match="the model 'gcn' needs a graph, and digits has none"):
+        look(hg.load(tmp_path / "model.safetensors"), data)
 
 
 def test_a_network_of_one_layer_is_mapped_by_its_features(tmp_path):
@@ -459,10 +521,10 @@ def test_no_name_can_break_out_of_the_page():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nowhere"], "RUN must be a folder of results; there is no folder nowhere."),
+        (["nowhere"], "RUN must be a folder of results; nowhere is not a folder."),
         (["."], "folder must be that of a reproduction"),
-        ([".", "--out", "nowhere/page.html"], "--out must be a file in a folder that exists"),
-        ([".", "--figures", "file"], "--figures must be a folder, or a name that is free"),
+        ([".", "--out", "nowhere/page.html"], "--out must be a file in an existing folder"),
+        ([".", "--figures", "file"], "--figures must be a folder or a new name"),
     ],
 )
 def test_mistakes_are_one_line_and_leave_nothing(tmp_path, monkeypatch, capsys, arguments, message):

@@ -3,8 +3,8 @@
 import re
 
 import hypergnn as hg
-from hypergnn._utils.display import html_table, text_table
-from hypergnn.training import Outcome
+from hypergnn._utils.display import html_table, markdown_table, text_table
+from hypergnn.training import Result, TrialRecord
 
 NAMES = ["<script>", "b & c", "d"]
 
@@ -47,8 +47,28 @@ def test_a_dataset_shows_its_sizes_and_how_it_was_made():
     assert "0 (178), 1 (182)" in html
 
 
-def test_an_outcome_shows_its_trials():
-    outcome = Outcome([{"seed": seed, "test_accuracy": 80.0} for seed in range(12)], interrupted=False)
-    assert cells(outcome._repr_html_())[:4] == ["0", "80.0000", "1", "80.0000"]
-    assert "the first 10" in outcome._repr_html_()
-    assert "no trial" in Outcome([], interrupted=True)._repr_html_()
+def test_tables_fit_a_width_by_wrapping_their_cells():
+    rows = [["a name of several words", 12.5], ["[b]no markup[/b]", 1]]
+    assert text_table(["name", "size"], rows).splitlines() == [
+        "name                        size",
+        "a name of several words  12.5000",
+        "[b]no markup[/b]               1",
+    ]
+    narrow = text_table(["name", "size"], rows, width=24).splitlines()
+    assert max(map(len, narrow)) <= 24
+    assert " ".join(line.split()[0] for line in narrow[1:3]) == "a several"
+
+
+def test_the_same_rows_make_text_markdown_and_html():
+    head, rows = ["model", "trials"], [["GCN*", 100], ["a|b", None]]
+    assert text_table(head, rows).splitlines()[1:] == ["GCN*      100", "a|b"]
+    assert markdown_table(head, rows).splitlines()[2:] == [r"| GCN\* | 100 |", r"| a\|b |  |"]
+    assert cells(html_table("", head, rows)) == ["GCN*", "100", "a|b", ""]
+
+
+def test_a_result_shows_its_trials():
+    times = {"epochs": 9, "best_epoch": 3, "seconds": 0.5}
+    result = Result([TrialRecord(seed=seed, test_accuracy=80.0, **times) for seed in range(12)], interrupted=False)
+    assert cells(result._repr_html_())[:5] == ["0", "9", "3", "0.5000", "80.0000"]
+    assert "the first 10" in result._repr_html_()
+    assert "no trials" in Result([], interrupted=True)._repr_html_()

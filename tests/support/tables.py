@@ -1,7 +1,8 @@
-"""A table of results small enough for a test."""
+"""A table of results small enough for a test, and records of trials."""
 
 from hypergnn.experiments.cells import Cell, Comparison, Published, Table
 from hypergnn.models import Config
+from hypergnn.training import TrialRecord
 
 
 def cell(name, model="hyper-conv", published=None, **settings):
@@ -21,3 +22,18 @@ SMALL = Table(
     ),
     (Comparison("conv", "gcn", 0.016),),
 )
+
+
+def trial(seed, test_accuracy, seconds=1.0):
+    """A record with the fields that the compact form stores."""
+    fields = {"epochs": 9, "best_epoch": 3, "seconds": seconds, "val_accuracy": 80.0}
+    return TrialRecord(seed=seed, test_accuracy=test_accuracy, **fields)
+
+
+def compact(runs):
+    """The runs as the compact form stores them: without training accuracies and losses."""
+    names = ("seed", "epochs", "best_epoch", "seconds", "val_accuracy", "test_accuracy")
+    return {
+        run: [TrialRecord(**{name: getattr(one, name) for name in names}) for one in records]
+        for run, records in runs.items()
+    }

@@ -15,7 +15,8 @@ import torch
 from hypergnn.persistence.files import LockedError
 from hypergnn.training import environment as environments
 from hypergnn.training import ledger as ledgers
-from hypergnn.training.ledger import Ledger, read
+from hypergnn.training.ledger import Ledger, read, read_curves
+from hypergnn.training.records import TrialRecord
 
 CONFIGURATION = {"dataset": "cora", "model": {"name": "gcn", "hidden": 8, "sizes": (8, 8)}, "lr": 0.005}
 HERE = {"hypergnn": "0", "cpu": "a cpu"}
@@ -32,8 +33,9 @@ def _steady(monkeypatch):
     monkeypatch.setattr(ledgers, "environment", lambda: dict(HERE))
 
 
-def record(seed):
-    return {"seed": seed, "epochs": 100 + seed, "test_accuracy": 0.8 + seed / 1000, "val_loss": None}
+def record(seed, /, **fields):
+    times = {"epochs": 100 + seed, "best_epoch": seed, "seconds": 0.5}
+    return TrialRecord(**{"seed": seed, **times, "test_accuracy": 80.0 + seed / 1000, **fields})
 
 
 def curves(seed, n_values=3):
@@ -95,60 +97,106 @@ def test_a_run_is_read_back_as_it_was_written(tmp_path):
 
 def test_what_is_written_is_seen_at_once_and_the_same_as_read_back(tmp_path):
     with Ledger.open(tmp_path, CONFIGURATION) as ledger:
-        ledger.append({"seed": 0, "shape": (1, 2), "loss": np.float64(0.25)}, curves={"a": np.float32([0.1, 1 / 3])})
-        ledger.append({"seed": 1})
+        ledger.append(record(0, val_loss=np.float64(0.25)), curves={"a": np.float32([0.1, 1 / 3])})
+        ledger.append(record(1))
         run = read(tmp_path)
-        assert run.records == ledger.records == ({"seed": 0, "shape": [1, 2], "loss": 0.25}, {"seed": 1})
+        assert run.records == ledger.records == (record(0, val_loss=0.25), record(1))
         assert run.curves(0) == ledger.curves(0)
         assert run.curves(1) == ledger.curves(1) == {}
         assert np.float32(run.curves(0)["a"]).tolist() == np.float32([0.1, 1 / 3]).tolist()
-        with pytest.raises(ValueError, match=r"one of a finished trial of .*; got 2"):
+        with pytest.raises(ValueError, match=r"that of a finished trial of .*; got 2"):
             run.curves(2)
 
 
 def test_the_lines_are_compact_and_in_the_order_of_finishing(tmp_path):
     with Ledger.open(tmp_path, CONFIGURATION) as ledger:
-        ledger.append({"seed": 7, "loss": 0.5}, curves={"val_loss": [np.float32(0.1), 2]})
-        ledger.append({"seed": 2, "loss": None})
-    assert (tmp_path / "trials.jsonl").read_bytes() == b'{"seed":7,"loss":0.5}\n{"seed":2,"loss":null}\n'
+        ledger.append(record(7, val_loss=0.5), curves={"val_loss": [np.float32(0.1), 2]})
+        ledger.append(record(2))
+    assert (tmp_path / "trials.jsonl").read_bytes() == (
+        b'{"seed":7,"epochs":107,"best_epoch":7,"seconds":0.5,"test_accuracy":80.007,"val_loss":0.5}\n'
+        b'{"seed":2,"epochs":102,"best_epoch":2,"seconds":0.5,"test_accuracy":80.002}\n'
+    )
     assert (tmp_path / "curves.jsonl").read_bytes() == b'{"seed":7,"val_loss":[0.100000001,2.0]}\n'
+
+
+def test_curves_are_read_alone_without_those_of_unfinished_trials(tmp_path):
+    fill(tmp_path, [3, 0])
+    with open(tmp_path / "curves.jsonl", "ab") as file:
+        file.write(b'{"seed":4,"val_loss":[1.0]}\n{"se')
+    assert read_curves(tmp_path, [0, 3, 9]) == {0: curves(0), 3: curves(3)}
+    assert read_curves(tmp_path / "nowhere", [0]) == {}
+
+
+OLD_LINE = (
+    b'{"seed":0,"epochs":279,"best_epoch":178,"seconds":1.234,"train_accuracy":97.857,"val_accuracy":79.2,'
+    b'"test_accuracy":82.5,"train_loss":0.71,"val_loss":1.02,"test_loss":1.01}\n'
+)
+
+
+def test_lines_of_earlier_versions_load_and_are_written_byte_for_byte(tmp_path):
+    folder = fill(tmp_path / "old", [])
+    (folder / "trials.jsonl").write_bytes(OLD_LINE)
+    (found,) = read(folder).records
+    assert (found.best_epoch, found.train_accuracy, found.val_loss, found.test_loss) == (178, 97.857, 1.02, 1.01)
+    with Ledger.open(tmp_path / "new", CONFIGURATION) as ledger:
+        ledger.append(found)
+    assert (tmp_path / "new" / "trials.jsonl").read_bytes() == OLD_LINE
+
+
+def test_keys_of_later_versions_are_ignored(tmp_path):
+    folder = fill(tmp_path, [])
+    (folder / "trials.jsonl").write_bytes(OLD_LINE.replace(b'"seed":0', b'"seed":0,"new":[1]'))
+    assert read(folder).records[0].seed == 0
 
 
 # What is refused
 
 
 @pytest.mark.parametrize(
-    ("entry", "error", "message"),
+    ("fields", "error", "message"),
     [
-        ({"seed": 1}, ValueError, "has a record of seed 1 already"),
-        ({"loss": 1.0}, TypeError, r'record\["seed"\] must be a whole number; got None'),
-        ({"seed": True}, TypeError, r'record\["seed"\] must be a whole number; got True'),
-        ({"seed": -1}, ValueError, r'record\["seed"\] must be at least 0; got -1'),
-        ({"seed": 2, "loss": float("nan")}, ValueError, r'record\["loss"\] must be finite; got nan. Give None'),
-        (
-            {"seed": 2, "a": {"b": [1.0, float("inf")]}},
-            ValueError,
-            r'record\["a"\]\["b"\]\[1\] must be finite; got inf',
-        ),
-        ({"seed": 2, "loss": np.float32(1)}, TypeError, r'record\["loss"\] must be of JSON.* type float32. Convert'),
-        ({"seed": 2, "a": {1: 2}}, TypeError, r'record\["a"\] must be of JSON.*with strings for keys'),
+        ({}, ValueError, "already has a record of seed 1"),
+        ({"seed": 2, "val_loss": float("nan")}, ValueError, r'record\["val_loss"\] must be finite; got nan. Give None'),
+        ({"seed": 2, "test_loss": float("inf")}, ValueError, r'record\["test_loss"\] must be finite; got inf'),
+        ({"seed": 2, "val_loss": np.float32(1)}, TypeError, r'record\["val_loss"\] must be of JSON.* type float32.'),
     ],
 )
-def test_a_record_that_is_refused_leaves_no_trace(tmp_path, entry, error, message):
+def test_a_record_that_is_refused_leaves_no_trace(tmp_path, fields, error, message):
     with Ledger.open(tmp_path, CONFIGURATION) as ledger:
         ledger.append(record(1), curves=curves(1))
         before = (tmp_path / "trials.jsonl").read_bytes(), (tmp_path / "curves.jsonl").read_bytes()
         with pytest.raises(error, match=message):
-            ledger.append(entry, curves=curves(2))
+            ledger.append(record(1, **fields), curves=curves(2))
         assert before == ((tmp_path / "trials.jsonl").read_bytes(), (tmp_path / "curves.jsonl").read_bytes())
         assert ledger.records == (record(1),)
+
+
+@pytest.mark.parametrize(
+    ("seed", "error", "message"),
+    [
+        (None, TypeError, "seed must be a whole number; got None"),
+        (True, TypeError, "seed must be a whole number; got True"),
+        (-1, ValueError, "seed must be at least 0; got -1"),
+    ],
+)
+def test_a_record_must_have_a_seed(seed, error, message):
+    with pytest.raises(error, match=message):
+        record(0, seed=seed)
+
+
+def test_a_record_that_lacks_a_field_is_an_error_with_file_and_line(tmp_path):
+    path = fill(tmp_path, [0]) / "trials.jsonl"
+    path.write_bytes(path.read_bytes() + b'{"seed":1,"epochs":9,"best_epoch":3,"seconds":1.0}\n')
+    message = r"trials.jsonl, line 2: a trial must have .*; that of seed 1 lacks test_accuracy. Remove the line"
+    with pytest.raises(ValueError, match=message):
+        read(tmp_path)
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
         ({"loss": [0.5, float("nan")]}, r'curves\["loss"\]\[1\] must be finite; got nan'),
-        ({"seed": [0.5]}, "must not have the name 'seed'"),
+        ({"seed": [0.5]}, "must not be named 'seed'"),
     ],
 )
 def test_curves_that_are_refused_leave_no_record(tmp_path, given, message):
@@ -163,7 +211,7 @@ def test_a_closed_ledger_takes_nothing_and_still_shows_all(tmp_path):
         ledger.append(record(0))
     ledger.close()
     assert ledger.records == (record(0),)
-    with pytest.raises(ValueError, match="must be open to write; it is closed"):
+    with pytest.raises(ValueError, match="must be open for writing; it is closed"):
         ledger.append(record(1))
 
 
@@ -178,7 +226,7 @@ def test_another_configuration_is_refused_with_one_line_for_each_change(tmp_path
         "  model.hidden: 8 in the run, 16 now",
         "  model.name: 'gcn' in the run, 'gat' now",
         "  model.skip: missing in the run, True now",
-        "Take another folder for the new configuration, or go on with the old one.",
+        "Use another folder for the new configuration, or continue with the old one.",
     ]
     assert before == {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     Ledger.open(tmp_path, CONFIGURATION).close()  # the lock was released
@@ -186,7 +234,7 @@ def test_another_configuration_is_refused_with_one_line_for_each_change(tmp_path
 
 def test_a_folder_of_something_else_is_refused_and_not_touched(tmp_path):
     (tmp_path / "thesis.tex").write_text("years of work")
-    with pytest.raises(ValueError, match=r"has no run.json, but 'thesis.tex'. Take another folder"):
+    with pytest.raises(ValueError, match=r"has 'thesis.tex' but no run.json. Use another folder"):
         Ledger.open(tmp_path, CONFIGURATION)
     assert os.listdir(tmp_path) == ["thesis.tex"]
     with pytest.raises(ValueError, match="is a file"):
@@ -207,7 +255,7 @@ def test_a_start_that_was_killed_is_no_obstacle(tmp_path):
     [
         ('{"format": 1', "run.json must describe a run; it is corrupt"),
         ("[]", "run.json must describe a run; it is corrupt"),
-        ('{"format": 2, "configuration": {}, "environments": [{}]}', "run.json must be of format 1; got 2"),
+        ('{"format": 2, "configuration": {}, "environments": [{}]}', "run.json must have format 1; got 2"),
     ],
 )
 def test_a_run_that_cannot_be_understood_is_refused(tmp_path, content, message):
@@ -228,7 +276,7 @@ def test_a_changed_environment_is_added_and_an_unchanged_one_is_not(tmp_path, mo
     for seed, expected in steps:  # None: only looked at
         with Ledger.open(tmp_path, CONFIGURATION) as ledger:
             if seed is not None:
-                ledger.append({"seed": seed})
+                ledger.append(record(seed))
         assert [entry["torch"] for entry in read(tmp_path).environments] == expected
 
 
@@ -300,7 +348,7 @@ def test_after_a_failure_of_the_disk_the_record_can_be_given_again(tmp_path, mon
 
 
 @pytest.mark.parametrize("ending", [b"", b"\n", b"\0\0\0"], ids=["cut", "cut but for the newline", "zeros"])
-def test_a_line_torn_at_any_byte_is_repaired_and_told(tmp_path, caplog, ending):
+def test_a_line_torn_at_any_byte_is_repaired_with_a_warning(tmp_path, caplog, ending):
     whole = fill(tmp_path / "whole", [0, 1, 2])
     trials, drawn = ((whole / name).read_bytes() for name in ("trials.jsonl", "curves.jsonl"))
     folder = fill(tmp_path / "run", [])
@@ -316,7 +364,7 @@ def test_a_line_torn_at_any_byte_is_repaired_and_told(tmp_path, caplog, ending):
         caplog.clear()
         with Ledger.open(folder, CONFIGURATION) as ledger:
             assert (folder / "trials.jsonl").read_bytes() == trials[:keep]
-            assert f"trials.jsonl: cut off {len(torn) - keep} bytes" in caplog.text
+            assert f"trials.jsonl: removed {len(torn) - keep} bytes" in caplog.text
             assert ledger.missing(range(3)) == [2]
             ledger.append(record(2), curves=curves(2))
         assert (folder / "trials.jsonl").read_bytes() == trials
@@ -332,7 +380,7 @@ def test_curves_torn_at_any_byte_are_repaired(tmp_path):
         (folder / "trials.jsonl").write_bytes(trials[:first_trial])
         (folder / "curves.jsonl").write_bytes(drawn[:size])
         assert read(folder).curves(0) == curves(0)
-        with pytest.raises(ValueError, match="one of a finished trial"):
+        with pytest.raises(ValueError, match="that of a finished trial"):
             read(folder).curves(1)
         fill(folder, [1])
         assert (folder / "curves.jsonl").read_bytes() == drawn
@@ -363,7 +411,7 @@ def test_two_records_of_one_seed_are_an_error(tmp_path):
     path = fill(tmp_path, [0, 1]) / "trials.jsonl"
     path.write_bytes(path.read_bytes() * 2)
     with pytest.raises(
-        ValueError, match=r"trials.jsonl, line 3: each seed must have one record; seed 0 has one before"
+        ValueError, match=r"trials.jsonl, line 3: each seed must have one record; seed 0 already has one"
     ):
         Ledger.open(tmp_path, CONFIGURATION)
 

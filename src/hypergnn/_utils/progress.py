@@ -1,6 +1,6 @@
-"""How far something is: one line that changes in a notebook or on a terminal, else lines where there is news.
+"""Progress: one changing line in a notebook or on a terminal, elsewhere a new line for each piece of news.
 
-All but that of a notebook stand on standard error.
+Everything except the line of a notebook goes to standard error.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 
 class Progress(Protocol):
-    """What :class:`hypergnn.training.Progress` tells."""
+    """The fields of :class:`hypergnn.training.Progress`."""
 
     @property
     def done(self) -> int:
@@ -23,7 +23,7 @@ class Progress(Protocol):
 
     @property
     def total(self) -> int:
-        """Trials wanted."""
+        """Requested trials."""
 
     @property
     def running(self) -> int:
@@ -43,32 +43,32 @@ class Progress(Protocol):
 
 
 class Teller(Protocol):
-    """Says where something stands."""
+    """Describes the state of something."""
 
     def resumed(self, progress: Any, /) -> str | None:
-        """The first time, what an earlier session has left, if anything."""
+        """The first time, what earlier sessions have finished, if anything."""
 
     def text(self, progress: Any, /) -> str:
-        """Where it stands, in a line."""
+        """The state, in one line."""
 
     def is_news(self, progress: Any, /) -> bool:
-        """Whether that is worth a line of its own."""
+        """Whether the state is worth a new line."""
 
 
 Listener = Callable[[Progress], None]
-_SECONDS_BETWEEN = 0.2  # a notebook is sent no more than it can show
+_SECONDS_BETWEEN = 0.2  # a notebook cannot show updates faster
 
 
 @contextmanager
 def shown(*, quiet: bool) -> Iterator[Listener | None]:
-    """Show the progress of a training run while the block runs; what it yields is to be called with each."""
+    """Show the progress of a training run while the block runs; call what it yields with each state."""
     with showing(_Status(), quiet=quiet) as listener:
         yield listener
 
 
 @contextmanager
 def showing(status: Teller, *, quiet: bool) -> Iterator[Callable[[Any], None] | None]:
-    """Show what ``status`` says of the progress that the yielded listener is called with; ``None`` if ``quiet``."""
+    """Show the lines of ``status`` for each state that the yielded listener is called with; ``None`` if ``quiet``."""
     if quiet:
         log = logging.getLogger("hypergnn")
         before = log.level
@@ -100,12 +100,12 @@ def accuracy(values: tuple[float, ...]) -> str:
 
 
 def seconds_left(progress: Progress, started: int, elapsed: float) -> float | None:
-    """How long the rest takes if its trials need as many epochs as the finished ones; ``None`` while none has finished.
+    """Estimated remaining seconds, if the other trials need as many epochs as the finished ones; ``None`` before those.
 
     Args:
-        progress: How far the run is.
-        started: Trials that had finished before this session.
-        elapsed: Seconds that this session has taken.
+        progress: The state of the run.
+        started: Trials finished before this session.
+        elapsed: Seconds since the session started.
 
     Example:
         >>> from hypergnn.training import Progress
@@ -119,7 +119,7 @@ def seconds_left(progress: Progress, started: int, elapsed: float) -> float | No
 
 
 class _Status:
-    """A line of text on where a run stands."""
+    """A line of text with the state of a run."""
 
     def __init__(self) -> None:
         self._start = time.monotonic()
@@ -127,14 +127,14 @@ class _Status:
         self._told = 0
 
     def resumed(self, progress: Progress) -> str | None:
-        """The first time, what an earlier session has left, if anything."""
+        """The first time, what earlier sessions have finished, if anything."""
         if self._started is not None:
             return None
         self._started = self._told = progress.done
-        return f"resuming: {progress.done} of {progress.total} trials are there" if progress.done else None
+        return f"resuming: {progress.done} of {progress.total} trials are finished" if progress.done else None
 
     def is_news(self, progress: Progress) -> bool:
-        """Whether a trial has ended since the last time."""
+        """Whether a trial has finished since the last time."""
         before, self._told = self._told, progress.done
         return progress.done > before
 
@@ -157,10 +157,10 @@ class _Status:
 
 
 def _notebook_display() -> Callable[..., Any] | None:
-    """What shows things in the notebook that this runs in; ``None`` elsewhere."""
+    """The display function of the notebook that this runs in; ``None`` elsewhere."""
     ipython = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
-    if shell is None or not hasattr(shell, "kernel"):  # a terminal's IPython has none
+    if shell is None or not hasattr(shell, "kernel"):  # IPython in a terminal has none
         return None
     from IPython.display import display
 
@@ -170,7 +170,7 @@ def _notebook_display() -> Callable[..., Any] | None:
 
 @contextmanager
 def _in_notebook(status: Teller, display: Callable[..., Any]) -> Iterator[Callable[[Any], None]]:
-    """One line below the cell, replaced whenever something has happened: it needs no widgets."""
+    """One line below the cell that is replaced; it needs no widgets."""
     handle = display({"text/plain": "starting"}, raw=True, display_id=True)
     shown_at, waiting = -_SECONDS_BETWEEN, None
 
@@ -213,7 +213,7 @@ def _live(status: Teller) -> Iterator[Callable[[Any], None]]:
     task = bars.add_task("starting", total=None)
 
     def tell(progress: Any) -> None:
-        bars.start()  # only now: a terminal has room for one live display, and downloads have theirs
+        bars.start()  # only now: a terminal can have one live display, and downloads use it first
         if resumed := status.resumed(progress):
             bars.console.print(resumed, highlight=False)
         bars.update(task, description=status.text(progress))
@@ -225,7 +225,7 @@ def _live(status: Teller) -> Iterator[Callable[[Any], None]]:
 
 
 def clock(seconds: float) -> str:
-    """Minutes and seconds, with hours in front where there are any.
+    """Minutes and seconds, with hours if there are any.
 
     Example:
         >>> clock(65.2), clock(3725)

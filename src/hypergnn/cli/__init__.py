@@ -1,6 +1,6 @@
 """The command line: parse, call, print. Each command registers itself with one function.
 
-What a command needs is imported when it runs, so that ``hypergnn --help`` answers at once.
+Commands import what they need when they run, so that ``hypergnn --help`` is fast.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ def main(argv: Sequence[str] | None = None, *, program: str = "hypergnn") -> int
 
     Args:
         argv: The arguments; those of the process if omitted.
-        program: What starts the command line, for messages that say what to type.
+        program: The command that starts the program, for messages that say what to type.
 
     Returns:
-        0 if all is well, 2 if the command or its data is at fault, 130 if it was interrupted.
+        0 for success, 2 for an error in the command or its data, 130 for an interrupt.
 
     Example:
         >>> main(["data", "describe", "digits"])  # doctest: +ELLIPSIS
@@ -45,7 +45,7 @@ def main(argv: Sequence[str] | None = None, *, program: str = "hypergnn") -> int
     run: Callable[[argparse.Namespace], int] = arguments.run
     try:
         return run(arguments)
-    except BrokenPipeError:  # the reader of a pipe, such as head, has seen enough
+    except BrokenPipeError:  # the reader of the pipe, for example head, has finished
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (ValueError, TypeError, OSError, ImportError) as error:

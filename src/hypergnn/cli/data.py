@@ -16,14 +16,14 @@ def register(commands: Commands) -> None:
     parser = commands.add_parser("data", help=text, description=text)
     actions = parser.add_subparsers(metavar="ACTION", required=True)
 
-    listing = actions.add_parser("list", help="what there is, and what of it is at hand")
-    fetching = actions.add_parser("fetch", help="check the files of datasets, downloading what is not at hand")
-    describing = actions.add_parser("describe", help="sizes, classes, split and source of a dataset")
+    listing = actions.add_parser("list", help="all datasets, and where each is available")
+    fetching = actions.add_parser("fetch", help="download datasets if necessary, and check their files")
+    describing = actions.add_parser("describe", help="size, classes, split and source of a dataset")
 
-    fetching.add_argument("names", nargs="+", metavar="NAME", help="names that `hypergnn data list` prints")
-    describing.add_argument("name", metavar="NAME", help="a name that `hypergnn data list` prints")
+    fetching.add_argument("names", nargs="+", metavar="NAME", help="names from `hypergnn data list`")
+    describing.add_argument("name", metavar="NAME", help="a name from `hypergnn data list`")
     for action in (listing, fetching, describing):
-        action.add_argument("--data-dir", metavar="DIR", help="folder to look in first (default: HYPERGNN_DATA)")
+        action.add_argument("--data-dir", metavar="DIR", help="folder to search first (default: HYPERGNN_DATA)")
     for action in (fetching, describing):
         action.add_argument("--quiet", action="store_true", help="no progress bar")
     for action in (listing, describing):
@@ -34,6 +34,7 @@ def register(commands: Commands) -> None:
 
 
 def _data_list(arguments: argparse.Namespace) -> int:
+    from hypergnn._utils.display import terminal_width, text_table
     from hypergnn.datasets.catalogue import BUNDLES, DESCRIPTIONS
     from hypergnn.datasets.sources import find_local
 
@@ -41,16 +42,15 @@ def _data_list(arguments: argparse.Namespace) -> int:
         {
             "name": name,
             "description": description,
-            "at_hand": find_local(name, data_dir=arguments.data_dir) if name in BUNDLES else "scikit-learn",
+            "source": find_local(name, data_dir=arguments.data_dir) if name in BUNDLES else "scikit-learn",
         }
         for name, description in DESCRIPTIONS.items()
     ]
     if arguments.json:
         print(json.dumps(rows, indent=2))
         return 0
-    for row in rows:
-        at_hand = f"from {row['at_hand']}" if row["at_hand"] else "to be fetched"
-        print(f"{row['name']:10}{row['description']} ({at_hand})")
+    listed = [(row["name"], row["description"], row["source"] or "to be downloaded") for row in rows]
+    print(text_table(("name", "description", "source"), listed, terminal_width()))
     return 0
 
 
@@ -63,7 +63,7 @@ def _data_fetch(arguments: argparse.Namespace) -> int:
         check_choice("NAME", name, tuple(DESCRIPTIONS))
     for name in arguments.names:
         if name not in BUNDLES:
-            print(f"{name}: nothing to fetch")
+            print(f"{name}: nothing to download")
             continue
         fetched = fetch(name, data_dir=arguments.data_dir, quiet=arguments.quiet)
         print(f"{name}: {fetched.origin}, {len(fetched.content)} files checked")

@@ -1,4 +1,4 @@
-"""``hypergnn explain``: why a vertex got its class."""
+"""``hypergnn explain``: why a network predicts a class for a vertex."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ def register(commands: Commands) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser(
         "explain",
-        help="Tell why a trained network gives a vertex its class.",
-        description="Print what each hyperedge and link of a vertex adds to the score of its class, by attention.",
+        help="Explain the prediction of a trained network.",
+        description="Print how much each hyperedge and link of a vertex contributes to the score of a class.",
         usage="hypergnn explain RUN VERTEX [DATASET | --incidences FILE ...] [options]",
     )
     parser.add_argument("model", metavar="RUN", help="run folder of `hypergnn train`, or a model file")
-    parser.add_argument("vertex", metavar="VERTEX", help="name of a vertex, or its number")
+    parser.add_argument("vertex", metavar="VERTEX", help="name or number of a vertex")
     add_data(parser, labels=False)
-    parser.add_argument("--class", dest="target", metavar="NAME", help="class to explain (default: the one predicted)")
-    parser.add_argument("--plot", metavar="FILE", help="also draw it, to a .png, .svg or .pdf file")
+    parser.add_argument("--class", dest="target", metavar="NAME", help="class to explain (default: the predicted one)")
+    parser.add_argument("--plot", metavar="FILE", help="also draw a figure, a .png, .svg or .pdf file")
     parser.add_argument("--json", action="store_true", help="print JSON for scripts")
-    parser.add_argument("--quiet", action="store_true", help="no progress bar while a dataset is fetched")
+    parser.add_argument("--quiet", action="store_true", help="no notes and no progress bar")
     parser.set_defaults(run=_explain)
 
 
@@ -55,7 +55,7 @@ def _explain(arguments: argparse.Namespace) -> int:
 
 
 def _vertex(typed: str, data: Dataset) -> Any:
-    """The name or number that was typed: names that are no text are compared as text."""
+    """The typed name or number. Names that are not text are compared as text."""
     names = data.hypergraph.vertex_names
     for name in () if names is None else names.tolist():
         if str(name) == typed:

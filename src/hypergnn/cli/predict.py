@@ -1,4 +1,4 @@
-"""``hypergnn predict``: the class of each vertex, as a table."""
+"""``hypergnn predict``: the class of each vertex, as CSV or Parquet."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from hypergnn.cli.arguments import TABLES, add_data, check_device, load_data
+from hypergnn.cli.arguments import TABLES, add_data, check_device, load_data, with_needed_graph
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,16 +26,16 @@ def register(commands: Commands) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser(
         "predict",
-        help="Tell the class of each vertex with a trained network.",
-        description="Write vertex, class and probability of each vertex, by the best trial of a run.",
+        help="Predict the class of each vertex.",
+        description="Predict class and probability of each vertex with the best trial of a run.",
         usage="hypergnn predict RUN [DATASET | --incidences FILE ...] [options]",
     )
     parser.add_argument("model", metavar="RUN", help="run folder of `hypergnn train`, or a model file")
     add_data(parser, labels=False)
-    parser.add_argument("--out", metavar="FILE", help=".csv or .parquet file to write (default: print CSV)")
-    parser.add_argument("--all-classes", action="store_true", help="add a column with the probability of each class")
+    parser.add_argument("--out", metavar="FILE", help=".csv or .parquet file (default: print CSV)")
+    parser.add_argument("--all-classes", action="store_true", help="add the probability of each class")
     parser.add_argument("--device", default="cpu", metavar="NAME", help="cpu, cuda, … (default: %(default)s)")
-    parser.add_argument("--quiet", action="store_true", help="no progress bar while a dataset is fetched")
+    parser.add_argument("--quiet", action="store_true", help="no notes and no progress bar")
     parser.set_defaults(run=_predict)
 
 
@@ -61,32 +61,32 @@ def _check_out(path: Path) -> None:
 
     check_choice("the ending of --out", path.suffix, (".csv", ".parquet"))
     if path.is_dir() or not path.resolve().parent.is_dir():
-        raise ValueError(f"--out must be a file in a folder that exists; got {path}.")
+        raise ValueError(f"--out must be a file in an existing folder; got {path}.")
 
 
 def model_file(path: Path) -> Path:
-    """The model file that RUN means, a run folder or the file itself, or raise."""
+    """The model file of RUN, a run folder or the file itself; raise if there is none."""
     from hypergnn.training.session import MODEL_FILE
 
     if not path.is_dir():
         if not path.exists():
-            raise ValueError(f"RUN must be a run folder or a model file; there is no {path}.")
+            raise ValueError(f"RUN must be a run folder or a model file; {path} does not exist.")
         return path
     if not (path / MODEL_FILE).exists():
-        raise ValueError(f"RUN must hold {MODEL_FILE}, which is there once a trial has ended; {path} has none.")
+        raise ValueError(f"RUN must hold {MODEL_FILE}, which a run has after its first trial; {path} has none.")
     return path / MODEL_FILE
 
 
 def data_of(arguments: argparse.Namespace, model: SavedModel) -> Dataset:
-    """The data given, or else the dataset that the model was trained on, if it has a name of ours."""
+    """The selected data, or else the dataset that the model was trained on; with a graph if the model needs one."""
     from hypergnn.datasets import available
 
     if arguments.dataset is None and not any(getattr(arguments, name, None) for name in TABLES):
         name = model.about.get("data")
         if name not in available() or model.about.get("feature_names") is not None:
-            raise ValueError("DATASET or --incidences must be given: the model was trained on tables of one's own.")
+            raise ValueError("DATASET or --incidences must be given: the model was trained on your own tables.")
         arguments.dataset = name
-    return load_data(arguments)
+    return with_needed_graph(load_data(arguments), model.network.config.model, quiet=arguments.quiet)
 
 
 def _columns(
@@ -106,7 +106,7 @@ def _columns(
 
 
 def _write(columns: Columns, path: Path) -> None:
-    """Write a file whole or not at all."""
+    """Write a file completely or not at all."""
     from hypergnn._utils.extras import import_extra
     from hypergnn.persistence.files import replacing
 
@@ -121,7 +121,7 @@ def _write(columns: Columns, path: Path) -> None:
 
 
 def _write_csv(columns: Columns, file: TextIO) -> None:
-    """Write CSV; six digits tell probabilities apart as far as float32 does."""
+    """Write CSV, with the six digits that float32 probabilities have."""
     texts = [[f"{one:.6f}" for one in column] if column.dtype.kind == "f" else column for column in columns.values()]
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(columns)

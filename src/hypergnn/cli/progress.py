@@ -1,4 +1,4 @@
-"""How far a reproduction is: where it stands in all, and in the run that is in training."""
+"""Progress of a reproduction: all runs, and the run in training."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ if TYPE_CHECKING:
     from hypergnn.experiments.runner import Progress
 
 SECONDS_BETWEEN_LINES = 5.0
-"""At least, where there is no terminal: a reproduction has thousands of trials."""
+"""Minimum without a terminal: a reproduction has thousands of trials."""
 
 
 @contextmanager
 def shown_tables(*, quiet: bool) -> Iterator[Callable[[Progress], None] | None]:
-    """Show progress while the block runs; what it yields is to be called with each :class:`Progress`."""
+    """Show progress while the block runs; call what it yields with each :class:`Progress`."""
     with showing(_TablesStatus(), quiet=quiet) as listener:
         yield listener
 
 
 class _TablesStatus:
-    """A line of text on where a reproduction stands."""
+    """A line of text with the state of a reproduction."""
 
     def __init__(self) -> None:
         self._is_new = True
         self._last: tuple[float, int, int] | None = None  # when, runs and trials done
 
     def resumed(self, progress: Progress) -> str | None:
-        """The first time, what an earlier session has left, if anything."""
+        """The first time, what earlier sessions have finished, if anything."""
         was_new, self._is_new = self._is_new, False
         if not was_new or not progress.trials_done:
             return None
-        return f"resuming: {progress.trials_done} of {progress.trials_total} trials are there"
+        return f"resuming: {progress.trials_done} of {progress.trials_total} trials are finished"
 
     def is_news(self, progress: Progress) -> bool:
-        """Whether a run has ended, or a trial and the last line is some time ago."""
+        """Whether a run has finished, or a trial and the last line is some time ago."""
         now, runs, trials = progress.elapsed, progress.runs_done, progress.trials_done
         if self._last is None or runs > self._last[1]:
             is_news = True
@@ -48,7 +48,7 @@ class _TablesStatus:
         return is_news
 
     def text(self, progress: Progress) -> str:
-        """All runs together, then the one in training: what does not fit a terminal is cut off at the end."""
+        """All runs together, then the run in training. A terminal that is too narrow cuts off the end."""
         from hypergnn.experiments.paper import NAMES
 
         current, cell = progress.current, progress.job.cells[0]

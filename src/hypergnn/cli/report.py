@@ -1,4 +1,4 @@
-"""``hypergnn report``: one page of HTML to look at, and figures for papers."""
+"""``hypergnn report``: one self-contained HTML page, and figures for papers."""
 
 from __future__ import annotations
 
@@ -15,16 +15,15 @@ def register(commands: Commands) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser(
         "report",
-        help="Write a page that shows results.",
-        description="Write one HTML file with tables, charts and an explorer of trained networks. To be looked at, it "
-        "needs nothing but a browser.",
+        help="Write a page with tables, charts and an explorer.",
+        description="Write one self-contained HTML file with tables, charts and an explorer of trained networks.",
     )
     parser.add_argument("folder", metavar="RUN", help="folder of `hypergnn reproduce` or `hypergnn train`, or results/")
     parser.add_argument("--out", metavar="FILE", help="the page (default: report.html in RUN)")
-    parser.add_argument("--figures", metavar="DIR", help="folder for every chart as PNG and SVG")
-    parser.add_argument("--seed", type=int, metavar="N", help="which split was drawn, where it was drawn (default: 0)")
-    parser.add_argument("--data-dir", metavar="DIR", help="folder to look for datasets in (default: HYPERGNN_DATA)")
-    parser.add_argument("--quiet", action="store_true", help="print where the page is, and nothing else")
+    parser.add_argument("--figures", metavar="DIR", help="also write all charts as PNG and SVG to DIR")
+    parser.add_argument("--seed", type=int, metavar="N", help="seed of a random split (default: 0)")
+    parser.add_argument("--data-dir", metavar="DIR", help="folder to search for datasets (default: HYPERGNN_DATA)")
+    parser.add_argument("--quiet", action="store_true", help="print only the path of the page")
     parser.set_defaults(run=_report)
 
 
@@ -47,13 +46,13 @@ def _report(arguments: argparse.Namespace) -> int:
 def _check(arguments: argparse.Namespace) -> None:
     """Refuse at once what would fail after minutes of work."""
     if not Path(arguments.folder).is_dir():
-        raise ValueError(f"RUN must be a folder of results; there is no folder {arguments.folder}.")
+        raise ValueError(f"RUN must be a folder of results; {arguments.folder} is not a folder.")
     if arguments.out is not None:
         path = Path(arguments.out)
         if path.is_dir() or not path.resolve().parent.is_dir():
-            raise ValueError(f"--out must be a file in a folder that exists; got {path}.")
+            raise ValueError(f"--out must be a file in an existing folder; got {path}.")
     if arguments.figures is not None and Path(arguments.figures).is_file():
-        raise ValueError(f"--figures must be a folder, or a name that is free; {arguments.figures} is a file.")
+        raise ValueError(f"--figures must be a folder or a new name; {arguments.figures} is a file.")
 
 
 def _tell(step: str) -> None:

@@ -1,11 +1,13 @@
-"""``hypergnn reproduce``: the paper's tables, measured beside what was published; resumed by the same command."""
+"""``hypergnn reproduce``: the paper's tables, measured and published side by side."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hypergnn.cli.arguments import counted
 from hypergnn.cli.progress import shown_tables
 from hypergnn.cli.signals import stoppable
 
@@ -24,72 +26,73 @@ def register(commands: Commands) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser(
         "reproduce",
-        help="Fill the paper's tables and compare.",
-        description="Measure the cells of the paper's tables and print them beside what was published. "
-        "The same command resumes what was stopped. Without a table: --quick.",
+        help="Reproduce the tables of the paper.",
+        description="Measure tables of the paper and print them beside the published numbers. "
+        "The same command resumes after an interruption. Without TABLE: --quick.",
         usage="hypergnn reproduce [TABLE ...] [options]",
     )
     parser.add_argument("tables", nargs="*", metavar="TABLE", help=_TABLES)
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--all", action="store_true", help="every table")
-    which.add_argument("--quick", action="store_true", help="10 trials of baselines on Cora: a few minutes")
-    parser.add_argument("--trials", type=int, metavar="N", help="trials of each cell (default: 100; quick: 10)")
+    which.add_argument("--quick", action="store_true", help="10 trials of baselines on Cora, a few minutes")
+    parser.add_argument("--trials", type=int, metavar="N", help="trials per cell (default: 100; quick: 10)")
     parser.add_argument("--dataset", nargs="+", metavar="NAME", help="only the cells of these datasets")
-    parser.add_argument("--out", default="runs/paper", metavar="DIR", help="where to keep runs (default: %(default)s)")
-    parser.add_argument(
-        "--jobs", type=int, metavar="N", help="workers, each with trials of its own (default: as torch has threads)"
-    )
-    parser.add_argument("--keep", metavar="DIR", help="add the records to those in DIR at the end, in compact form")
-    parser.add_argument("--quiet", action="store_true", help="print the tables only")
+    parser.add_argument("--out", default="runs/paper", metavar="DIR", help="folder for the runs (default: %(default)s)")
+    parser.add_argument("--jobs", type=int, metavar="N", help="parallel workers (default: threads of torch)")
+    parser.add_argument("--keep", metavar="DIR", help="at the end, add the records to those in DIR")
+    parser.add_argument("--quiet", action="store_true", help="print only the tables")
     parser.set_defaults(run=_reproduce)
 
 
 def _reproduce(arguments: argparse.Namespace) -> int:
-    from hypergnn.experiments.results import kept
+    from hypergnn.experiments.results import recorded
 
     with stoppable():
         asked, datasets, trials = _chosen(arguments)
-        if arguments.keep is not None:  # that no fault in it is met hours later
-            kept(arguments.keep)
+        if arguments.keep is not None:  # find errors now, not after hours
+            recorded(arguments.keep)
         done, tables, datasets = _run(arguments, asked, datasets, trials)
     if done.interrupted:
         finished = sum(map(len, done.results.runs.values()))
-        print(f"stopped: {finished} trials are kept in {arguments.out}. To resume:", file=sys.stderr)
+        print(f"stopped: {counted(finished)} finished, in {arguments.out}. To resume:", file=sys.stderr)
         print(f"  {arguments.typed}", file=sys.stderr)
         return 130
     _print(done, tables, datasets)
     if arguments.keep is not None and tables != asked:
-        print(f"nothing is added to {arguments.keep}: the paper has no digits.", file=sys.stderr)
+        print(f"nothing was added to {arguments.keep}: the digits are not in the paper.", file=sys.stderr)
     elif arguments.keep is not None:
-        done.results.of(tables, datasets).first(trials).over(kept(arguments.keep)).write(arguments.keep)
+        before = recorded(arguments.keep)  # read again: another reproduction may have added to it meanwhile
+        done.results.of(tables, datasets).first(trials).over(before).write(arguments.keep)
         print(f"\nrecords: {arguments.keep}")
-    _write_page(arguments)
+    _write_page(arguments, done)
     return 0
 
 
-def _write_page(arguments: argparse.Namespace) -> None:
-    """Write the page of what is there, if its libraries are; what was measured does not depend on it."""
-    from hypergnn.report import write
+def _write_page(arguments: argparse.Namespace, done: Reproduction) -> None:
+    """Write the page of all results, or say why not; the results do not depend on it."""
+    from hypergnn.report import PAGE, write_results
 
     def tell(step: str) -> None:
         print(f"page: {step}", file=sys.stderr)
 
     try:
-        page = write(arguments.out, on_step=None if arguments.quiet else tell)
+        page = write_results(
+            done.results, Path(arguments.out, PAGE), datasets=done.datasets, on_step=None if arguments.quiet else tell
+        )
     except (ImportError, OSError, ValueError) as error:
-        print(f"without a page: {error}", file=sys.stderr)
+        print(f"no page was written: {error}", file=sys.stderr)
     else:
         print(f"\npage: {page}")
 
 
 def _chosen(arguments: argparse.Namespace) -> tuple[list[Table], list[str] | None, int]:
-    """The tables, the datasets and the number of trials that the command line asks for."""
+    """The selected tables, datasets and number of trials."""
     from hypergnn._utils.checks import check_choice
     from hypergnn.datasets import available
     from hypergnn.experiments.paper import TABLES
 
     if arguments.tables and (arguments.all or arguments.quick):
-        raise ValueError("either TABLE or one of --all and --quick must be given, not both.")
+        raise ValueError("TABLE must not be combined with --all or --quick. Omit one of them.")
     for name in arguments.tables:
         check_choice("TABLE", name, tuple(TABLES))
     for name in arguments.dataset or ():
@@ -101,8 +104,8 @@ def _chosen(arguments: argparse.Namespace) -> tuple[list[Table], list[str] | Non
     there = {cell.dataset for table in tables for cell in table.cells}
     if arguments.dataset and not there.intersection(arguments.dataset):
         raise ValueError(
-            f"--dataset must name one that {', '.join(names)} has cells of: {', '.join(sorted(there))}; "
-            f"got {', '.join(arguments.dataset)}. Name another TABLE, or --all."
+            f"--dataset must name a dataset of {', '.join(names)}: {', '.join(sorted(there))}; "
+            f"got {', '.join(arguments.dataset)}. Choose another TABLE, or --all."
         )
     return tables, arguments.dataset or (["cora"] if is_quick else None), trials
 
@@ -110,7 +113,7 @@ def _chosen(arguments: argparse.Namespace) -> tuple[list[Table], list[str] | Non
 def _run(
     arguments: argparse.Namespace, tables: list[Table], datasets: list[str] | None, trials: int
 ) -> tuple[Reproduction, list[Table], list[str] | None]:
-    """Reproduce; without any data, Cora included, the paper's baselines on the embedded digits instead."""
+    """Reproduce the tables. If no data is available, not even Cora, run the baselines on the digits instead."""
     from hypergnn.datasets import DataNotFoundError
     from hypergnn.experiments.paper import STAND_IN, TABLES
     from hypergnn.experiments.runner import reproduce
@@ -124,13 +127,15 @@ def _run(
     except DataNotFoundError as error:
         if TABLES["baselines"] not in tables or (datasets is not None and "cora" not in datasets):
             raise
-        print(f"{error}\n\nRunning the same comparison on the embedded digits instead.", file=sys.stderr)
+        print(f"{error}\n\nRunning the same comparison on the digits of scikit-learn instead.", file=sys.stderr)
         return run([STAND_IN], None), [STAND_IN], None
 
 
 def _print(done: Reproduction, tables: Sequence[Table], datasets: list[str] | None) -> None:
+    from hypergnn._utils.display import terminal_width
     from hypergnn.experiments.text import as_text
 
-    print("\n\n".join(as_text(table, done.results, datasets) for table in tables))
+    width = terminal_width()
+    print("\n\n".join(as_text(table, done.results, datasets, width=width) for table in tables))
     for name, reason in done.missing.items():
-        print(f"\nwithout {name}, which could not be had:\n{reason}")
+        print(f"\n{name} is not available:\n{reason}")

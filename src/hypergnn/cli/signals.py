@@ -1,4 +1,4 @@
-"""Stopping in good order: Ctrl-C and SIGTERM alike, and a second time at once."""
+"""Clean stops: the first Ctrl-C or SIGTERM finishes the work in order, the second ends the process at once."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _BOTH = (signal.SIGINT, signal.SIGTERM)
 
 @contextmanager
 def stoppable() -> Iterator[None]:
-    """Let SIGTERM raise `KeyboardInterrupt` as Ctrl-C does; after the first of either, the next ends the process."""
-    if threading.current_thread() is not threading.main_thread():  # which alone may say what signals do
+    """Make SIGTERM raise `KeyboardInterrupt` as Ctrl-C does; after the first of either, the next ends the process."""
+    if threading.current_thread() is not threading.main_thread():  # only the main thread may set handlers
         yield
         return
     before = [signal.signal(one, _stop) for one in _BOTH]

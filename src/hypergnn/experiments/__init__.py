@@ -1,1 +1,1 @@
-"""The paper's tables: what each cell is and what was published, the runs that fill it, and what they say together."""
+"""The paper's tables: their cells and published numbers, the runs that fill them, and their statistics."""

@@ -1,4 +1,4 @@
-"""``python -m hypergnn.experiments RESULTS PAGE README``: write the page and the README's table from kept records."""
+"""``python -m hypergnn.experiments RESULTS PAGE README``: generate the page and the README's part from the records."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import sys
 from pathlib import Path
 
 from hypergnn.experiments.markdown import results_page, with_table
-from hypergnn.experiments.results import kept
+from hypergnn.experiments.results import recorded
 from hypergnn.persistence.files import write_atomic
 
 
 def main(folder: str, page: str, readme: str) -> None:
-    """Write both."""
-    results = kept(folder)
+    """Write both files."""
+    results = recorded(folder)
     write_atomic(page, results_page(results).encode())
     write_atomic(readme, with_table(Path(readme).read_text(encoding="utf-8"), results).encode())
 

@@ -1,4 +1,4 @@
-"""What a table of the paper consists of."""
+"""The parts of a table of the paper: cells, published numbers, comparisons."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Measure = Literal["accuracy", "count", "milliseconds", "ratio"]
 
 @dataclass(frozen=True)
 class Published:
-    """A number in the paper, with the spread that stands beside it, if any."""
+    """A number in the paper, with its spread if the paper gives one."""
 
     mean: float
     spread: float | None = None
@@ -22,7 +22,7 @@ class Published:
 
 @dataclass(frozen=True)
 class Cell:
-    """One number of a table: how we get it, and what the paper has in its place."""
+    """One number of a table: how we measure it, and what the paper published."""
 
     table: str
     name: str
@@ -32,19 +32,19 @@ class Cell:
     dataset: str
     """A name that :func:`hypergnn.datasets.load` knows."""
     config: Config | None
-    """The settings of its trials; ``None`` if the number is quoted, or comes from something else than trials."""
+    """The settings of its trials; ``None`` if the number is quoted, counted or timed."""
     published: Published | None
     measure: Measure = "accuracy"
-    """What the number is. All but accuracies are found by :mod:`hypergnn.experiments.measures`, without trials."""
+    """The kind of number. Counts and times come from :mod:`hypergnn.experiments.measures`, without trials."""
 
     @property
     def is_quoted(self) -> bool:
-        """Whether the number is the paper's alone, and nothing is measured beside it."""
+        """Whether the number is only quoted from the paper, and not measured."""
         return self.config is None and self.measure == "accuracy"
 
     @property
     def run(self) -> str:
-        """The run that its trials stand in: cells with the same dataset and settings share one.
+        """The name of the run with its trials. Cells with the same dataset and settings share one.
 
         Example:
             >>> from hypergnn.experiments.paper import TABLES
@@ -52,7 +52,7 @@ class Cell:
             True
         """
         if self.config is None:
-            raise ValueError(f"{self.table}:{self.name} has no trials of its own, so there is no run of it.")
+            raise ValueError(f"{self.table}:{self.name} must be trained to have a run; it is quoted, counted or timed.")
         changed = json.dumps(self.config.changed(), sort_keys=True)
         digest = hashlib.sha256(changed.encode()).hexdigest()[:8]
         return f"{self.dataset}/{self.config.model}-{digest}"
@@ -60,7 +60,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The paper says that one cell is better than another; ``table:name`` is a cell of another table."""
+    """A claim of the paper that one cell is better than another; ``table:name`` is a cell of another table."""
 
     better: str
     worse: str
@@ -69,7 +69,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of the paper, or a remark in its text that several numbers stand behind."""
+    """A table of the paper, or several numbers behind a remark in its text."""
 
     name: str
     title: str
@@ -77,7 +77,7 @@ class Table:
     comparisons: tuple[Comparison, ...] = ()
     note: str = ""
     setting: str = ""
-    """What the columns are values of, where they are."""
+    """The setting that the columns are values of, if they are."""
 
     @property
     def rows(self) -> tuple[str, ...]:
@@ -100,7 +100,7 @@ class Table:
         for cell in self.cells:
             if cell.name == name:
                 return cell
-        raise ValueError(f"name must be that of a cell of {self.name}; got {name!r}.")
+        raise ValueError(f"name must be that of a cell of {self.name}; got {name!r}. See Table.cells.")
 
     def at(self, row: str, column: str) -> Cell | None:
         """The cell in a row and a column; ``None`` where the table has a gap."""

@@ -1,52 +1,43 @@
-"""The paper's claims that one cell is better than another, and what came of each here."""
+"""The paper's claims that one cell is better than another, tested on our trials."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Literal
 
 from hypergnn.experiments.cells import Cell, Comparison, Table
 from hypergnn.experiments.paper import NAMES, cell_of
 from hypergnn.experiments.results import Results
 from hypergnn.experiments.statistics import Test, compare
+from hypergnn.experiments.verdicts import Verdict
 
 LEVEL = 0.05
-"""Significance level of the tests: the paper's."""
-FEW = 30
-"""Trials below which an interval says little."""
-MANY = 10
-"""Cells whose means cannot all lie on one side of the published ones by chance."""
-
-Outcome = Literal["holds", "not shown", "reversed", "untested"]
+"""Significance level of the tests, as in the paper."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A comparison of the paper, and its test on our trials."""
+    """A comparison in the paper, and its test on our trials."""
 
     table: Table
-    """Whose claim it is."""
+    """The table that makes the claim."""
     comparison: Comparison
     better: Cell
     worse: Cell
     test: Test
 
     @property
-    def outcome(self) -> Outcome:
-        """Whether our trials bear it out, significantly; or the reverse of it; or neither.
-
-        ``"untested"`` is one that trials are too few for, or too much alike.
-        """
+    def verdict(self) -> Verdict:
+        """Whether our trials support the claim: ``holds``, ``not shown``, ``reversed`` or ``not tested``."""
         if self.test.p is None:
-            return "untested"
+            return Verdict.NOT_TESTED
         if self.test.p < LEVEL:
-            return "holds"
-        return "reversed" if self.test.p_reverse < LEVEL else "not shown"
+            return Verdict.HOLDS
+        return Verdict.REVERSED if self.test.p_reverse < LEVEL else Verdict.NOT_SHOWN
 
     @property
     def parts(self) -> tuple[str, str, str]:
-        """What is said to be better, than what, and where."""
+        """The better, the worse, and where they are compared."""
         better, worse = self.better, self.worse
         if better.table != worse.table:  # with and without a skip connection
             first, second = (
@@ -60,7 +51,7 @@ class Claim:
 
     @property
     def words(self) -> str:
-        """The claim as the paper might put it.
+        """The claim in words.
 
         Example:
             >>> from hypergnn.experiments.paper import TABLES
@@ -73,7 +64,7 @@ class Claim:
 
 
 def claims_of(table: Table, results: Results, datasets: Collection[str] | None = None) -> list[Claim]:
-    """The paper's claims about the cells of a table, all or those of some datasets, whose cells both have trials.
+    """The claims of a table whose two cells both have trials, on all datasets or on some.
 
     Example:
         >>> from hypergnn.experiments.paper import TABLES

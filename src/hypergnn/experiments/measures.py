@@ -1,4 +1,4 @@
-"""Numbers of the paper that are not found by trials: the sizes of the datasets, and the time of a forward pass."""
+"""Numbers of the paper that need no trials: the sizes of the datasets, and the time of a forward pass."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hypergnn.models import Network, paper_config
 from hypergnn.structures.sparse_features import SparseFeatures
 
 ROUNDS = 50
-"""Forward passes of each network; they take turns, and the median counts."""
+"""Forward passes of each network. They alternate, and the median is reported."""
 
 
 def counts(data: Dataset) -> dict[str, float]:
@@ -37,7 +37,7 @@ def counts(data: Dataset) -> dict[str, float]:
 
 
 def times(data: Dataset, rounds: int = ROUNDS) -> dict[str, float]:
-    """Milliseconds of one forward pass of Hyper-Conv., ours and PyG's where that is installed, on one thread.
+    """Milliseconds of one forward pass of Hyper-Conv. on one thread: ours, and PyG's if it is installed.
 
     Args:
         data: The dataset, with sparse features.
@@ -62,7 +62,7 @@ def times(data: Dataset, rounds: int = ROUNDS) -> dict[str, float]:
 
 
 def _medians(passes: dict[str, Callable[[], Tensor]], rounds: int) -> dict[str, float]:
-    """Milliseconds of each; by turns, so that whatever else the processor does falls on all of them."""
+    """Median milliseconds of each. They alternate, so that other load on the processor affects all of them."""
     taken: dict[str, list[float]] = {name: [] for name in passes}
     before = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -79,7 +79,7 @@ def _medians(passes: dict[str, Callable[[], Tensor]], rounds: int) -> dict[str, 
 
 
 def _pyg_network(network: Network, data: Dataset) -> Callable[[Tensor], Tensor] | None:
-    """The same two layers by PyG, with its own parameters; ``None`` where it is not installed."""
+    """The same two layers in PyG, with its own parameters; ``None`` if it is not installed."""
     try:
         from torch_geometric.nn import HypergraphConv
     except ImportError:

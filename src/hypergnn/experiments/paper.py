@@ -1,14 +1,13 @@
-"""The paper's tables as data: for each cell its dataset, its settings, and the number that was published.
+"""The paper's tables as data: the dataset, the settings and the published number of each cell.
 
-Accuracies are in percent. Every trained cell follows one protocol, that of :func:`hypergnn.models.paper_config`, and
-differs from it only in what its table is about.
+Accuracies are in percent. Every trained cell follows the protocol of :func:`hypergnn.models.paper_config` and differs
+from it only in the setting that its table varies.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 
 from hypergnn.experiments.cells import Cell, Comparison, Measure, Published, Table
 from hypergnn.models import Config, paper_config
@@ -28,7 +27,7 @@ __all__ = [
 ]
 
 MAX_EPOCHS = 10_000
-"""The paper names no limit of epochs: this one is so far off that the patience ends practically every trial."""
+"""The paper gives no maximum number of epochs. This one is so high that patience ends practically every trial."""
 
 METHODS = {
     "gcn": "GCN*",
@@ -38,19 +37,19 @@ METHODS = {
     "hyper-attention": "Hyper-Atten.",
     "gat+hyper-attention": "GAT*+Hyper-Atten.",
 }
-"""What the paper calls the networks."""
+"""The paper's names of the networks."""
 NAMES = {"cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed", "20news": "20-newsgroup", "digits": "digits"}
-"""What the datasets are called."""
+"""The names of the datasets."""
 
 
-def config_of(dataset: str, model: str, **changed: Any) -> Config:
-    """The settings of a cell: the paper's, with no limit of epochs that matters.
+def config_of(dataset: str, model: str) -> Config:
+    """The settings of a cell unless its table varies one: the paper's, with the maximum of epochs above.
 
     Example:
-        >>> config_of("pubmed", "gat", skip=True).changed()["skip"]
-        True
+        >>> config_of("pubmed", "gat").max_epochs
+        10000
     """
-    return replace(paper_config(dataset, model), max_epochs=MAX_EPOCHS, **changed)
+    return replace(paper_config(dataset, model), max_epochs=MAX_EPOCHS)
 
 
 def _datasets() -> Table:
@@ -77,8 +76,8 @@ def _datasets() -> Table:
         if number is not None
     )
     note = (
-        "Edges are links between two different articles. The paper counts entries of the files: pairs that cite each "
-        "other twice, and articles that cite themselves as well."
+        "Edges are links between two different articles. The paper counts the entries of the files: a pair of articles "
+        "that cite each other counts twice, and an article that cites itself counts too."
     )
     return Table("datasets", "Table 1: the datasets", cells, note=note)
 
@@ -97,7 +96,7 @@ def _baseline_cells(table: str, dataset: str, published: Mapping[str, float | No
 
 
 def _baseline_comparisons(dataset: str, *, together: bool) -> Iterator[Comparison]:
-    """The paper's claims; ``together``: whether graph and hypergraph are said to be better than the hypergraph."""
+    """The paper's claims; ``together``: whether it claims that graph and hypergraph beat the hypergraph alone."""
     published_p = 0.016 if dataset == "cora" else None
     yield Comparison(f"{dataset}/hyper-conv", f"{dataset}/gcn", published_p)
     yield Comparison(f"{dataset}/hyper-attention", f"{dataset}/gat")
@@ -133,7 +132,7 @@ def _skip() -> Table:
             row=METHODS[model],
             column=f"{NAMES[dataset]}, λ = {_short(decay)}",
             dataset=dataset,
-            config=config_of(dataset, model, skip=True, weight_decay=decay),
+            config=replace(config_of(dataset, model), skip=True, weight_decay=decay),
             published=Published(number),
         )
         for model, numbers in published.items()
@@ -154,10 +153,10 @@ def _skip() -> Table:
         for dataset, model in (("cora", "hyper-conv"), ("citeseer", "hyper-conv"), ("citeseer", "hyper-attention"))
     ]
     note = (
-        "The default is λ = 3e-4. The paper finds that GCN* and GAT* lose by a skip connection and that the others "
-        "gain, above all Hyper-Conv.; by its own numbers Hyper-Atten. loses on Cora (82.34 against 82.61). It compares "
-        "λ = 1e-3 with skip to λ = 3e-4 without, and so do we: a gain may be λ's. It calls the skip connection an "
-        "identity; the first layer makes 64 features of many more, so that here it is a learned projection."
+        "The default is λ = 3e-4. The paper finds that a skip connection makes GCN* and GAT* worse and the others "
+        "better, above all Hyper-Conv.; by its own numbers Hyper-Atten. is worse on Cora (82.34 against 82.61). It "
+        "compares λ = 1e-3 with skip to λ = 3e-4 without, and so do we: a gain may come from λ. It calls the skip "
+        "connection an identity; here it is a learned projection, because the first layer reduces the features to 64."
     )
     return Table("skip", "Table 3: skip connection in the first layer", cells, (*against, *without, *gains), note)
 
@@ -183,7 +182,7 @@ def _hidden() -> Table:
             row=METHODS[model],
             column=str(width),
             dataset="cora",
-            config=config_of("cora", model, hidden=width, heads=1),
+            config=replace(config_of("cora", model), hidden=width, heads=1),
             published=Published(number),
         )
         for model, numbers in published.items()
@@ -230,7 +229,7 @@ def _sota() -> Table:
     ours = {
         "cora": (config_of("cora", "gat+hyper-attention"), Published(82.7, 0.3)),
         "citeseer": (
-            config_of("citeseer", "hyper-attention", skip=True, weight_decay=1e-3),
+            replace(config_of("citeseer", "hyper-attention"), skip=True, weight_decay=1e-3),
             Published(71.2, 0.4),
         ),
         "pubmed": (config_of("pubmed", "hyper-attention"), Published(78.4, 0.3)),
@@ -242,8 +241,8 @@ def _sota() -> Table:
     rival = Cell("sota", "pubmed/gat", METHODS["gat"], "Pubmed", "pubmed", config_of("pubmed", "gat"), Published(78.1))
     note = (
         "Only Ours and GAT* are measured; the paper quotes the other rows. It does not say which of its networks Ours "
-        "is: by its numbers, GAT*+Hyper-Atten. on Cora (82.74 in Table 2), Hyper-Atten. with a skip "
-        "connection and λ = 1e-3 on Citeseer (71.19 in Table 3), and, as its text says, Hyper-Atten. on Pubmed."
+        "is. By its numbers it is GAT*+Hyper-Atten. on Cora (82.74 in Table 2) and Hyper-Atten. with a skip connection "
+        "and λ = 1e-3 on Citeseer (71.19 in Table 3); by its text it is Hyper-Atten. on Pubmed."
     )
     title = "Table 5: the state of the art"
     return Table("sota", title, (*quoted, rival, *measured), (Comparison("pubmed/ours", "pubmed/gat"),), note)
@@ -257,9 +256,9 @@ def _newsgroup() -> Table:
         for model, number in published.items()
     )
     note = (
-        "GCN joins two postings that share a word; Hyper-Conv. has the words for hyperedges. The split is drawn: 20 "
-        "postings of each group to train, 500 to validate and 1000 to test on, the same in all trials. The paper's own "
-        "split is not known; another one gives other numbers."
+        "GCN links two postings that share a word; Hyper-Conv. has the words as hyperedges. The split is random: 20 "
+        "postings of each group for training, 500 for validation and 1000 for testing, the same in all trials. The "
+        "paper's split is not published; another split gives other numbers."
     )
     return Table("newsgroup", "Section 4.2: text categorisation", cells, (Comparison("hyper-conv", "gcn"),), note)
 
@@ -273,7 +272,7 @@ def _depth() -> Table:
             row="with skip" if skip else "without skip",
             column=str(depth),
             dataset="cora",
-            config=config_of("cora", "hyper-conv", depth=depth, skip=skip),
+            config=replace(config_of("cora", "hyper-conv"), depth=depth, skip=skip),
             published=None,
         )
         for skip in (False, True)
@@ -281,9 +280,9 @@ def _depth() -> Table:
     )
     comparisons = tuple(Comparison(f"2/{how}", f"10/{how}") for how in ("none", "skip"))
     note = (
-        "The paper reports no numbers, but that accuracy deteriorates up to 10 layers, with skip connection or "
-        "without, for Hyper-Conv. and for Hyper-Atten., which is not run here. Two layers are cells of Tables 2 and 3: "
-        "what was published of them stands there."
+        "The paper gives no numbers. It says that accuracy deteriorates up to 10 layers, with and without skip "
+        "connection, for Hyper-Conv. and for Hyper-Atten., which is not run here. Networks with two layers are also in "
+        "Tables 2 and 3, with their published numbers."
     )
     title, setting = "Section 4.1: number of layers of Hyper-Conv., on Cora", "number of layers"
     return Table("depth", title, cells, comparisons, note, setting)
@@ -292,18 +291,18 @@ def _depth() -> Table:
 def _timing() -> Table:
     columns: dict[str, tuple[str, Measure, Published | None]] = {
         "hypergnn": ("hypergnn, ms", "milliseconds", Published(1.8)),
-        "dense": ("hypergnn on dense words, ms", "milliseconds", None),
+        "dense": ("hypergnn on dense features, ms", "milliseconds", None),
         "pyg": ("PyG, ms", "milliseconds", None),
         "ratio": ("PyG / hypergnn", "ratio", None),
-        "dense-ratio": ("PyG / hypergnn on dense words", "ratio", None),
+        "dense-ratio": ("PyG / hypergnn on dense features", "ratio", None),
     }
     cells = tuple(
         Cell("timing", f"cora/{name}", "one forward pass on Cora", column, "cora", None, published, measure)
         for name, (column, measure, published) in columns.items()
     )
     note = (
-        "The paper's 1.8 ms were measured on a machine with a GPU and say nothing about this processor: what can be "
-        "compared is PyG's HypergraphConv, which takes dense words only, in the same run and on one thread."
+        "The paper measured 1.8 ms on a machine with a GPU, which says nothing about this processor. What can be "
+        "compared is PyG's HypergraphConv in the same run on one thread; it takes dense features only."
     )
     return Table("timing", "Section 3.4: one forward pass of Hyper-Conv.", cells, note=note)
 
@@ -312,11 +311,11 @@ TABLES: dict[str, Table] = {
     table.name: table
     for table in (_datasets(), _baselines(), _skip(), _hidden(), _sota(), _newsgroup(), _depth(), _timing())
 }
-"""The paper's tables by name, in the order of the text, then the two remarks."""
+"""The paper's tables by name, in the order of the text, then its two remarks."""
 
 
 def cell_of(table: Table, name: str) -> Cell:
-    """A cell that a comparison of a table names: one of its own, or with a table before it, ``table:name``.
+    """The cell that a comparison names: one of its own table, or ``table:name`` of another.
 
     Example:
         >>> cell_of(TABLES["skip"], "baselines:cora/gcn").published
@@ -328,9 +327,9 @@ def cell_of(table: Table, name: str) -> Cell:
 
 STAND_IN = Table(
     "digits",
-    "The comparison of Table 2 on the embedded digits, which the paper does not have",
+    "The comparison of Table 2 on the digits of scikit-learn, which are not in the paper",
     tuple(_baseline_cells("digits", "digits", dict.fromkeys(METHODS))),
     tuple(_baseline_comparisons("digits", together=True)),
-    "The graph joins an image with its ten nearest neighbours; a hyperedge holds an image and those ten.",
+    "The graph links each image to its ten nearest neighbours; a hyperedge holds an image and those ten.",
 )
-"""What is run in the place of ``baselines`` where not even Cora can be had."""
+"""Runs instead of ``baselines`` if not even Cora is available."""

@@ -1,4 +1,4 @@
-"""What the numbers of a table say beyond their means: sentences that are filled in from the records."""
+"""Sentences about a table beyond its means, generated from the records."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypergnn.experiments.results import Results
 from hypergnn.experiments.statistics import summarise
 
 WIDE = 5.0
-"""Standard deviation, in points, beyond which more is said of the trials than it."""
+"""Standard deviation, in points, above which the range of the trials is described."""
 _OURS = "Ours"
 
 
@@ -30,18 +30,18 @@ def remarks_of(table: Table, results: Results, datasets: Collection[str] | None 
 
 
 def _highest(table: Table, means: dict[str, float]) -> list[str]:
-    """At which value of the setting each method is best, where it was run with several."""
+    """The value of the setting at which each method is best, if it was run with several."""
     parts = []
     for row in table.rows:
         cells = [cell for cell in table.cells if cell.row == row and cell.name in means]
         if len(cells) > 1:
             best = max(cells, key=lambda cell: means[cell.name])
             parts.append(f"{row} at {best.column} ({means[best.name]:.2f})")
-    return [f"Highest means here, by {table.setting}: {', '.join(parts)}."] if parts else []
+    return [f"Highest mean of each method by {table.setting}: {', '.join(parts)}."] if parts else []
 
 
 def _ranks(table: Table, means: dict[str, float]) -> list[str]:
-    """Which place Ours has among all rows, by our means and by the published ones."""
+    """The rank of Ours among all rows, by our means and by the published ones."""
     parts = []
     for column in table.columns:
         cells = {cell.row: cell for cell in table.cells if cell.column == column}
@@ -54,8 +54,8 @@ def _ranks(table: Table, means: dict[str, float]) -> list[str]:
             1 + sum(number > mine for number in others.values())
             for others, mine in ((here, means[own.name]), (published, own.published.mean))
         )
-        parts.append(f"number {place} of {1 + len(cells)} on {column} (the paper's own: {stated})")
-    return [f"Among the numbers of this table, our mean of {_OURS} is {', '.join(parts)}."] if parts else []
+        parts.append(f"{place} of {1 + len(cells)} on {column} (in the paper: {stated})")
+    return [f"Rank of {_OURS} among the rows of this table, by our means: {', '.join(parts)}."] if parts else []
 
 
 def _is_wide(cell: Cell, results: Results) -> bool:
@@ -68,6 +68,6 @@ def _spread(cell: Cell, results: Results) -> str:
     near = sum(abs(value - mean(values)) <= WIDE for value in values)
     name = f"{cell.row[0].upper()}{cell.row[1:]}, {cell.column}"
     return (
-        f"{name}: the trials end between {min(values):.1f} and {max(values):.1f}, with a median of "
-        f"{median(values):.1f}; {near} of {len(values)} lie within {WIDE:.0f} points of their mean."
+        f"{name}: accuracies range from {min(values):.1f} to {max(values):.1f}, with a median of "
+        f"{median(values):.1f}; {near} of {len(values)} trials lie within {WIDE:.0f} points of the mean."
     )

@@ -1,57 +1,47 @@
-"""The records of a reproduction: read from its folder, or from the compact form that is kept under version control."""
+"""The records of a reproduction, read from its folder or from the compact file under version control."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, astuple, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from hypergnn.experiments.paper import Cell, Table
+from hypergnn.experiments.cells import Cell, Table
 from hypergnn.persistence.files import write_atomic
 from hypergnn.persistence.json_lines import line
 from hypergnn.training import ledger
+from hypergnn.training.records import TrialRecord
 
-KEPT = "results.jsonl"
-"""The file of the compact form: one, so that it is written whole or not at all."""
+COMPACT = "results.jsonl"
+"""The file of the compact form. It is a single file, so that it is written completely or not at all."""
 MEASURES = "measures.json"
-"""The file of a reproduction that holds what is not found by trials: counts and times."""
+"""The file of a reproduction with counts and times, which need no trials."""
 CLOCK = "clock.json"
-"""The file of a run folder that says how long the run has taken."""
+"""The file of a run folder with the elapsed time of the run."""
 MEASURED = "measures"
 FORMAT = 3
-
-
-@dataclass(frozen=True)
-class TrialRecord:
-    """A finished trial; accuracies in percent."""
-
-    seed: int
-    epochs: int
-    best_epoch: int
-    val_accuracy: float
-    test_accuracy: float
-    seconds: float
+_COLUMNS = ["seed", "epochs", "best_epoch", "val_accuracy", "test_accuracy", "seconds"]
+"""The fields of a trial in the compact form."""
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a run was measured, and how long that took."""
+    """Where a run was measured, and how long it took."""
 
     environments: list[dict[str, Any]] = field(default_factory=list)
-    """The versions, processors and platforms that it may have been measured with: nothing was with any other."""
+    """All versions, processors and platforms that recorded trials of it."""
     seconds: float | None = None
-    """By the clock, all sessions together, each up to its last finished trial if it was killed; ``None`` where nobody
-    looked."""
+    """Elapsed time of all sessions; a killed session counts up to its last finished trial. ``None`` if unknown."""
     configuration: dict[str, Any] | None = None
-    """The data and the settings, as a run folder describes them; of no run, ``None``."""
+    """The data and the settings, as in ``run.json``; ``None`` for what is not a run."""
 
 
 @dataclass(frozen=True)
 class Results:
-    """All that was measured, by the runs of the cells.
+    """Everything that was measured, by run.
 
     Example:
         >>> from hypergnn.experiments.paper import TABLES
@@ -62,29 +52,29 @@ class Results:
     runs: Mapping[str, list[TrialRecord]]
     """The trials of each run, by :attr:`Cell.run`, in the order of their seeds."""
     measures: Mapping[str, float]
-    """Numbers that are not found by trials, by ``table:name`` of their cell."""
+    """Counts and times, by ``table:name`` of their cell."""
     origins: Mapping[str, Origin] = field(default_factory=dict)
-    """Where each run comes from; of what is not found by trials, under ``MEASURED``."""
+    """The origin of each run; that of counts and times under ``MEASURED``."""
     folders: Mapping[str, Path] = field(default_factory=dict)
-    """The run folders, with curves and models; the compact form has none."""
+    """The run folders with curves and models; the compact form has none."""
 
     @classmethod
     def read(cls, folder: str | os.PathLike[str]) -> Results:
-        """Read the folder of a reproduction, also while it is running, or the compact form.
+        """Read the compact form, or the folder of a reproduction, even while it is running.
 
         Raises:
             ValueError: If the folder holds neither, or a corrupt file.
         """
         folder = Path(folder)
-        return _read_compact(folder / KEPT) if (folder / KEPT).exists() else _read_folders(folder)
+        return _read_compact(folder / COMPACT) if (folder / COMPACT).exists() else _read_folders(folder)
 
     @property
     def environments(self) -> list[dict[str, Any]]:
-        """Each version, processor and platform that something was measured with."""
+        """Every version, processor and platform that measured something."""
         return _different(one for origin in self.origins.values() for one in origin.environments)
 
     def trials(self, cell: Cell) -> list[TrialRecord]:
-        """The finished trials of a cell in the order of their seeds; none for one that is not trained."""
+        """The finished trials of a cell in the order of their seeds; empty for a cell without trials."""
         return [] if cell.config is None else list(self.runs.get(cell.run, []))
 
     def accuracies(self, cell: Cell) -> list[float]:
@@ -92,18 +82,19 @@ class Results:
         return [trial.test_accuracy for trial in self.trials(cell)]
 
     def measured(self, cell: Cell) -> float | None:
-        """The number of a cell that is not trained: a count or a time; ``None`` if it was not taken."""
+        """The count or time of a cell; ``None`` if it was not measured."""
         return self.measures.get(_name(cell))
 
     def run_folder(self, cell: Cell) -> Path | None:
-        """The run folder of a cell with curves and the best model, where there is one."""
+        """The run folder of a cell, with curves and the best model, if there is one."""
         return None if cell.config is None else self.folders.get(cell.run)
 
     def first(self, trials: int) -> Results:
-        """The same without trials whose seeds are not below a number; how long the others took is then not known.
+        """Only the trials with seeds below a number. The elapsed time of a run that loses trials becomes unknown.
 
         Example:
-            >>> Results({"cora/gcn-00000000": [TrialRecord(7, 300, 199, 79.0, 81.5, 2.5)]}, {}).first(7).runs
+            >>> trial = TrialRecord(seed=7, epochs=300, best_epoch=199, seconds=2.5, test_accuracy=81.5)
+            >>> Results({"cora/gcn-00000000": [trial]}, {}).first(7).runs
             {'cora/gcn-00000000': []}
         """
         runs = {run: [one for one in records if one.seed < trials] for run, records in self.runs.items()}
@@ -112,7 +103,7 @@ class Results:
         return replace(self, runs=runs, origins=origins)
 
     def of(self, tables: Iterable[Table], datasets: Collection[str] | None = None) -> Results:
-        """What some tables want of it, all or only the cells of some datasets.
+        """Only what some tables need, for all datasets or for some.
 
         Example:
             >>> Results({"cora/gcn-00000000": []}, {"timing:cora/ratio": 9.0}).of([])
@@ -131,7 +122,7 @@ class Results:
         )
 
     def over(self, before: Results) -> Results:
-        """What was measured before, with these in the place of the same numbers, and of runs with no more trials.
+        """Earlier results, updated with these. A run replaces an earlier one unless that has more trials.
 
         Example:
             >>> Results({}, {"timing:cora/ratio": 9.0}).over(Results({"cora/gcn-00000000": []}, {})).runs
@@ -149,15 +140,31 @@ class Results:
             origins={**before.origins, **origins},
         )
 
-    def write(self, folder: str | os.PathLike[str]) -> None:
-        """Write the compact form: one file of JSON, a line for what all runs share and a line for each run.
+    def with_run(self, name: str, run: ledger.Run) -> Results:
+        """These results with one run added or replaced.
 
         Args:
-            folder: Where to; made if missing.
+            name: The name of the run, :attr:`Cell.run`.
+            run: The content of its folder.
+        """
+        origin = Origin(list(run.environments), seconds_of(run.folder), run.configuration)
+        return replace(
+            self,
+            runs={**self.runs, name: list(run.records)},
+            origins={**self.origins, name: origin},
+            folders={**self.folders, name: run.folder},
+        )
+
+    def write(self, folder: str | os.PathLike[str]) -> None:
+        """Write the compact form: one line of JSON for what all runs share, then one line per run.
+
+        Args:
+            folder: Its folder, created if missing.
 
         Example:
             >>> import tempfile
-            >>> runs = {"cora/gcn-00000000": [TrialRecord(0, 300, 199, 79.0, 81.5, 2.5)]}
+            >>> trial = TrialRecord(seed=0, epochs=300, best_epoch=199, seconds=2.5, test_accuracy=81.5)
+            >>> runs = {"cora/gcn-00000000": [trial]}
             >>> with tempfile.TemporaryDirectory() as folder:
             ...     Results(runs, {}).write(folder)
             ...     Results.read(folder).runs == runs
@@ -182,30 +189,28 @@ class Results:
             {"run": run, **described(run), "trials": [_rounded(record) for record in records]}
             for run, records in sorted(self.runs.items())
         )
-        write_atomic(folder / KEPT, b"".join(map(line, (head, *runs))))
+        write_atomic(folder / COMPACT, b"".join(map(line, (head, *runs))))
 
 
-_COLUMNS = [field.name for field in fields(TrialRecord)]
+def _rounded(record: TrialRecord) -> list[float | None]:
+    """A trial in the compact form, rounded to four decimals."""
+    values = [getattr(record, name) for name in _COLUMNS]
+    return [round(value, 4) if isinstance(value, float) else value for value in values]
 
 
-def _rounded(record: TrialRecord) -> list[float]:
-    """A trial without the digits that binary fractions of a percent have after the fourth."""
-    return [value if isinstance(value, int) else round(value, 4) for value in astuple(record)]
-
-
-def kept(folder: str | os.PathLike[str]) -> Results:
-    """The compact form that is kept in a folder; nothing if there is none yet.
+def recorded(folder: str | os.PathLike[str]) -> Results:
+    """The compact form in a folder; empty results if there is none yet.
 
     Raises:
-        ValueError: If there is a file in the folder's place, or what is in it is not whole.
+        ValueError: If the folder is a file, or its content is incomplete.
 
     Example:
-        >>> kept("nowhere").runs
+        >>> recorded("nowhere").runs
         {}
     """
     if Path(folder).is_file():
-        raise ValueError(f"records must be kept in a folder; {folder} is a file.")
-    return Results.read(folder) if Path(folder, KEPT).exists() else Results({}, {})
+        raise ValueError(f"the place for records must be a folder; {folder} is a file.")
+    return Results.read(folder) if Path(folder, COMPACT).exists() else Results({}, {})
 
 
 def _read_compact(path: Path) -> Results:
@@ -218,45 +223,41 @@ def _read_compact(path: Path) -> Results:
             environments = [head["environments"][one] for one in entry["environments"]]
             return Origin(environments, entry.get("seconds"), entry.get("configuration"))
 
-        runs = {entry["run"]: [TrialRecord(*trial) for trial in entry["trials"]] for entry in found}
+        runs = {entry["run"]: [_trial(values) for values in entry["trials"]] for entry in found}
         if not head["runs"] == len(found) == len(runs):
-            raise ValueError(f"{len(runs)} different runs in {len(found)} lines, and not {head['runs']}")
+            raise ValueError(f"{len(runs)} different runs in {len(found)} lines instead of {head['runs']}")
         origins = {entry["run"]: origin(entry) for entry in found}
         return Results(runs, head[MEASURED]["numbers"], origins | {MEASURED: origin(head[MEASURED])})
     except (ValueError, LookupError, TypeError) as error:
-        raise ValueError(f"{path} must hold kept results; it does not: {error}. Restore it from a copy.") from error
+        raise ValueError(f"{path} must hold complete results; got {error}. Restore it from a copy.") from error
+
+
+def _trial(values: list[Any]) -> TrialRecord:
+    return TrialRecord.from_json(dict(zip(_COLUMNS, values, strict=True)))
 
 
 def _read_folders(folder: Path) -> Results:
     if not folder.is_dir():
-        raise ValueError(f"folder must be that of a reproduction, or hold {KEPT}; there is no {folder}.")
+        raise ValueError(f"folder must be that of a reproduction, or hold {COMPACT}; {folder} does not exist.")
     found = {path.parent.relative_to(folder).as_posix(): path.parent for path in folder.glob(f"*/*/{ledger.RUN}")}
     if not found and not (folder / MEASURES).exists():
-        raise ValueError(f"folder must be that of a reproduction, or hold {KEPT}; {folder} has no run in it.")
-    runs, origins = {}, {}
+        raise ValueError(f"folder must be that of a reproduction, or hold {COMPACT}; {folder} holds no run.")
+    noted = _noted(folder)
+    results = Results({}, noted["measures"], {MEASURED: Origin(noted["environments"])})
     for run, path in sorted(found.items()):
-        read = ledger.read(path, curves=False)
-        runs[run] = [_as_record(path, record) for record in read.records]
-        origins[run] = Origin(list(read.environments), seconds_of(path), read.configuration)
-    noted = _noted(folder)
-    return Results(runs, noted["measures"], origins | {MEASURED: Origin(noted["environments"])}, found)
+        results = results.with_run(run, ledger.read(path, curves=False))
+    return results
 
 
-def _as_record(folder: Path, record: Mapping[str, Any]) -> TrialRecord:
-    try:
-        return TrialRecord(**{name: record[name] for name in _COLUMNS})
-    except KeyError as error:
-        name = folder / ledger.TRIALS
-        raise ValueError(f"{name} must hold whole trials; that of seed {record['seed']} has no {error}.") from error
-
-
-def note(folder: Path, measures: Mapping[str, float], environment: dict[str, Any]) -> None:
-    """Add numbers that are not found by trials to the folder of a reproduction."""
-    noted = _noted(folder)
-    noted["measures"].update(measures)
-    noted["environments"] = _different([*noted["environments"], environment])
+def note(folder: Path, results: Results, measures: Mapping[str, float], environment: dict[str, Any]) -> Results:
+    """Add counts and times to results, and write all of them to the folder of the reproduction."""
+    before = results.origins.get(MEASURED, Origin())
+    origin = Origin(_different([*before.environments, environment]))
+    both = {**results.measures, **measures}
+    noted = {"environments": origin.environments, "measures": both}
     folder.mkdir(parents=True, exist_ok=True)
     write_atomic(folder / MEASURES, json.dumps(noted, indent=2, allow_nan=False).encode() + b"\n")
+    return replace(results, measures=both, origins={**results.origins, MEASURED: origin})
 
 
 def _noted(folder: Path) -> dict[str, Any]:
@@ -267,21 +268,21 @@ def _noted(folder: Path) -> dict[str, Any]:
         noted = json.loads(path.read_bytes())
         return {"environments": list(noted["environments"]), "measures": dict(noted["measures"])}
     except (ValueError, LookupError, TypeError) as error:
-        raise ValueError(f"{path} must hold what was counted and timed; it is corrupt. Remove it.") from error
+        raise ValueError(f"{path} must hold counts and times; it is corrupt. Remove it to measure again.") from error
 
 
 def note_seconds(folder: Path, seconds: float) -> None:
-    """Write into a run folder how long the run has taken by the clock, all sessions together."""
+    """Write the elapsed time of a run, all sessions together, into its folder."""
     write_atomic(folder / CLOCK, json.dumps({"seconds": round(seconds, 3)}).encode() + b"\n")
 
 
 def seconds_of(folder: Path) -> float | None:
-    """What :func:`note_seconds` wrote; ``None`` if it wrote nothing."""
+    """The elapsed time that :func:`note_seconds` wrote; ``None`` if there is none."""
     path = folder / CLOCK
     try:
         return float(json.loads(path.read_bytes())["seconds"]) if path.exists() else None
     except (ValueError, LookupError, TypeError) as error:
-        raise ValueError(f"{path} must say how many seconds a run took; it is corrupt. Remove it.") from error
+        raise ValueError(f"{path} must hold the seconds that a run took; it is corrupt. Remove it.") from error
 
 
 def _name(cell: Cell) -> str:

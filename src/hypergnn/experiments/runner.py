@@ -1,11 +1,11 @@
-"""Runs what fills the tables: cells with the same data and settings share one run, and every run can be resumed."""
+"""Runs that fill the tables. Cells with the same data and settings share one run, and every run can be resumed."""
 
 from __future__ import annotations
 
 import os
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import mean
 from typing import cast
@@ -15,13 +15,12 @@ from hypergnn.datasets import DataNotFoundError, Dataset, load
 from hypergnn.experiments import measures
 from hypergnn.experiments.cells import Cell, Table
 from hypergnn.experiments.results import Results, note, note_seconds, seconds_of
-from hypergnn.models import KINDS, Config
-from hypergnn.structures.graph import Graph
-from hypergnn.structures.shared_graph import SharedGraph
-from hypergnn.training import Outcome, fit
+from hypergnn.models import Config
 from hypergnn.training import Progress as RunProgress
+from hypergnn.training import Result, fit, ledger
 from hypergnn.training.environment import environment
 from hypergnn.training.ledger import is_left_over
+from hypergnn.training.pairwise import with_graph
 
 _OF_MODEL = {
     "mlp": 0.5,
@@ -31,23 +30,23 @@ _OF_MODEL = {
     "gat": 2.0,
     "hyper-attention": 6.0,
     "gat+hyper-attention": 7.5,
-}  # how long a trial takes on Cora, GCN's being 1, as measured
+}  # measured time of a trial on Cora, relative to GCN
 _OF_DATA = {
     ("pubmed", "gat"): 1.8,
     ("pubmed", "hyper-attention"): 5.0,
     ("20news", "gcn"): 11.0,
     ("20news", "hyper-conv"): 2.7,
-}  # how many times as long as on Cora
-_NARROW = 0.7  # a trial of few features: shorter epochs, but more of them
-_PER_LAYER = 0.15  # of a trial of two layers, for each layer of a deeper one: longer epochs, but fewer
+}  # the same, relative to Cora
+_NARROW = 0.7  # a narrow network: shorter epochs, but more of them
+_PER_LAYER = 0.15  # per layer of a deep network, relative to two layers: longer epochs, but fewer
 _USUAL_EPOCHS = 500
-_TELLING = 0.1  # of a trial: what must be trained before the time left is worth a guess
-_SHARE_OF_UNFINISHED = 0.9  # of a trial counts as trained while it goes on
+_TELLING = 0.1  # share of a trial to train before the remaining time is estimated
+_SHARE_OF_UNFINISHED = 0.9  # largest share of a trial that counts as trained while it runs
 
 
 @dataclass(frozen=True)
 class Job:
-    """A run that is to be made, and the cells that it fills."""
+    """A run and the cells that it fills."""
 
     run: str
     dataset: str
@@ -56,7 +55,7 @@ class Job:
 
     @property
     def weight(self) -> float:
-        """About how long one of its trials takes, compared with those of others; only the time left depends on it."""
+        """Approximate relative time of one of its trials, for the estimate of the remaining time only."""
         is_narrow = self.config.heads * self.config.hidden < 64
         deep = 1.0 if self.config.depth <= 2 else _PER_LAYER * self.config.depth
         of_data = _OF_DATA.get((self.dataset, self.config.model), 1.0)
@@ -65,32 +64,34 @@ class Job:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a reproduction is: what ``on_progress`` gets."""
+    """The state of a reproduction, passed to ``on_progress``."""
 
     job: Job
     """The run in training."""
     runs_done: int
     runs_total: int
     trials_done: int
-    """Of all runs, those of earlier sessions included."""
+    """Finished trials of all runs, earlier sessions included."""
     trials_total: int
     current: RunProgress
-    """How far the run in training is."""
+    """The state of the run in training."""
     elapsed: float
-    """Seconds that this session has taken."""
+    """Seconds since the session started."""
     seconds_left: float | None
-    """For all runs together; ``None`` while nothing is known."""
+    """Estimate for all runs together; ``None`` while there is none."""
 
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What a reproduction has given."""
+    """What a reproduction returns."""
 
     results: Results
     interrupted: bool
-    """Whether it was stopped before the end; the same call goes on."""
+    """Whether it was stopped before the end; the same call resumes it."""
     missing: dict[str, str] = field(default_factory=dict)
-    """Datasets that could not be had, each with the reason."""
+    """Datasets that were not available, each with the reason."""
+    datasets: dict[str, Dataset] = field(default_factory=dict)
+    """The datasets that were loaded, by name."""
 
 
 def runs_of(tables: Iterable[Table], datasets: Collection[str] | None = None) -> list[Job]:
@@ -109,23 +110,6 @@ def runs_of(tables: Iterable[Table], datasets: Collection[str] | None = None) ->
     return [Job(run, cells[0].dataset, cast(Config, cells[0].config), tuple(cells)) for run, cells in found.items()]
 
 
-def with_graph(data: Dataset) -> Dataset:
-    """The dataset with a graph for the pairwise networks, also where the data itself has none.
-
-    For ``20news`` the graph joins two postings that share a word, for ``digits`` an image with its nearest neighbours.
-
-    Example:
-        >>> with_graph(load("digits")).graph
-        Graph(1797 vertices, 12340 links)
-    """
-    H = data.hypergraph
-    if data.graph is not None:
-        return data
-    if H.centroid is None:
-        return replace(data, graph=SharedGraph.from_hypergraph(H))
-    return replace(data, graph=Graph.from_links(H.vertex, H.centroid[H.hyperedge], H.n_vertices))
-
-
 def reproduce(
     tables: Sequence[Table],
     trials: int = 100,
@@ -134,18 +118,18 @@ def reproduce(
     jobs: int | None = None,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> Reproduction:
-    """Fill tables of the paper: train what is missing, note what is counted and timed, and read all of it back.
+    """Fill tables of the paper: train the missing trials, count and time the rest, and return all results.
 
     Args:
-        tables: Which, of :data:`hypergnn.experiments.paper.TABLES`.
+        tables: Tables of :data:`hypergnn.experiments.paper.TABLES`.
         trials: Trials of each cell, with the seeds 0, 1, 2, …
-        datasets: Only the cells of these; all if omitted.
-        out: Folder of the reproduction. Trials that stand in it are not trained again.
+        datasets: Only the cells of these datasets; all if omitted.
+        out: Folder of the reproduction. Trials recorded in it are not trained again.
         jobs: As in :func:`hypergnn.training.fit`.
-        on_progress: Called as training goes on, from this thread. Without it, downloads show no progress either.
+        on_progress: Called during training, from this thread. Without it, downloads show no progress either.
 
     Raises:
-        DataNotFoundError: If none of the datasets can be had.
+        DataNotFoundError: If none of the datasets is available.
 
     Example:
         >>> import tempfile
@@ -155,19 +139,20 @@ def reproduce(
         {}
     """
     check_size("trials", trials, minimum=1)
+    session = _Session(Path(out), trials, jobs, runs_of(tables, datasets), on_progress)
     try:
-        session = _Session(Path(out), trials, jobs, runs_of(tables, datasets), on_progress)
         session.note_measures(tables, datasets)
         interrupted = session.train()
     except KeyboardInterrupt:  # while nothing was in training
-        return Reproduction(_read(Path(out)), interrupted=True)
-    if session.missing and not session.loaded:
+        interrupted = True
+    if session.missing and not session.loaded and not interrupted:
         raise session.missing[next(iter(session.missing))]
     missing = {name: str(error) for name, error in session.missing.items()}
-    return Reproduction(_read(Path(out)), interrupted, missing)
+    return Reproduction(session.results, interrupted, missing, session.loaded)
 
 
 def _read(out: Path) -> Results:
+    """The results of earlier sessions; none if there was none, or if it was stopped before its first run."""
     try:
         return Results.read(out)
     except ValueError:
@@ -179,7 +164,7 @@ def _read(out: Path) -> Results:
 
 
 class _Session:
-    """The runs of one call, one after the other: a single run keeps all workers busy."""
+    """The runs of one call, one after the other: a single run occupies all workers."""
 
     def __init__(
         self,
@@ -192,18 +177,18 @@ class _Session:
         self.out, self.trials, self.jobs, self.todo, self.on_progress = out, trials, jobs, todo, on_progress
         self.start = time.monotonic()
         self.loaded: dict[str, Dataset] = {}
-        self.joined: dict[str, Dataset] = {}  # the same with graphs
+        self.graphs: dict[tuple[str, str], Dataset] = {}  # with the graph that a model needs
         self.missing: dict[str, DataNotFoundError] = {}
-        found = _read(out)
-        self.noted = found.measures
-        self.before = {job.run: sum(record.seed < trials for record in found.runs.get(job.run, [])) for job in todo}
+        self.results = _read(out)  # once; what this session adds is added here as well
+        runs = self.results.runs
+        self.before = {job.run: sum(record.seed < trials for record in runs.get(job.run, [])) for job in todo}
         self.done = dict(self.before)
         self.worked = 0.0  # trials finished in this session, in units of Job.weight
         self.training = 0.0  # seconds that they took
         self.fitting_since = self.start
 
     def data(self, name: str) -> Dataset | None:
-        """A dataset, loaded once; ``None``, and noted as missing, if it cannot be had."""
+        """A dataset, loaded once; ``None``, and listed as missing, if it is not available."""
         if name not in self.loaded and name not in self.missing:
             try:
                 self.loaded[name] = load(name, quiet=self.on_progress is None)
@@ -212,44 +197,53 @@ class _Session:
         return self.loaded.get(name)
 
     def note_measures(self, tables: Sequence[Table], datasets: Collection[str] | None) -> None:
-        """Count and time what the tables have of that, unless it was noted before."""
+        """Count and time what the tables need, unless that was done before."""
         for table in tables:
             wanted = {cell.dataset for cell in table.cells if cell.measure != "accuracy"}
             for name in sorted(wanted if datasets is None else wanted.intersection(datasets)):
                 own = {f"{table.name}:{cell.name}" for cell in table.cells if cell.dataset == name}
-                data = None if own <= self.noted.keys() else self.data(name)
+                data = None if own <= self.results.measures.keys() else self.data(name)
                 if data is not None:
                     found = measures.times(data) if table.name == "timing" else measures.counts(data)
                     named = {f"{table.name}:{cell}": number for cell, number in found.items()}
-                    note(self.out, {cell: number for cell, number in named.items() if cell in own}, environment())
+                    wanted_here = {cell: number for cell, number in named.items() if cell in own}
+                    self.results = note(self.out, self.results, wanted_here, environment())
 
     def train(self) -> bool:
-        """Train all that is missing; whether an interrupt ended that early."""
-        for job in self.todo:  # all data before any training, so that nothing is found missing hours later
+        """Train the missing trials; whether an interrupt ended this early."""
+        for job in self.todo:  # all data before any training, so that nothing turns out to be missing hours later
             self.data(job.dataset)
         for job in self.todo:
-            data = self.data(job.dataset)
+            data = self._data_for(job)
             if data is None:
                 continue
-            if "graph" in KINDS[job.config.model].structures:
-                if job.dataset not in self.joined:
-                    self.joined[job.dataset] = with_graph(data)
-                data = self.joined[job.dataset]
-            outcome = self._fit(job, data)
-            self.done[job.run] = len(outcome.records)
+            result = self._fit(job, data)
+            self.done[job.run] = len(result.records)
             self.training += time.monotonic() - self.fitting_since
-            self.worked += (self.done[job.run] - self.before[job.run]) * job.weight
-            if outcome.interrupted:
+            added = self.done[job.run] - self.before[job.run]
+            self.worked += added * job.weight
+            if added or job.run not in self.results.runs:
+                self.results = self.results.with_run(job.run, ledger.read(self.out / job.run, curves=False))
+            if result.interrupted:
                 return True
         return False
 
-    def _fit(self, job: Job, data: Dataset) -> Outcome:
+    def _data_for(self, job: Job) -> Dataset | None:
+        """The dataset of a run, with a graph if its model needs one; made once per dataset and kind of graph."""
+        data, model = self.data(job.dataset), job.config.model
+        if data is None:
+            return None
+        if (job.dataset, model) not in self.graphs:
+            self.graphs[job.dataset, model] = with_graph(data, model)
+        return self.graphs[job.dataset, model]
+
+    def _fit(self, job: Job, data: Dataset) -> Result:
         folder = self.out / job.run
         spent = seconds_of(folder) if self.before[job.run] else seconds_of(folder) or 0.0
-        noted: int | None = None  # trials that were done when the time was last written down
+        noted: int | None = None  # finished trials when the time was last written
 
         def note_time() -> None:
-            if spent is not None and self.before[job.run] < self.trials:  # else that of earlier trials is not known
+            if spent is not None and self.before[job.run] < self.trials:  # else the time of earlier trials is unknown
                 note_seconds(folder, spent + time.monotonic() - self.fitting_since)
 
         def tell(current: RunProgress) -> None:
@@ -265,7 +259,7 @@ class _Session:
         try:
             return fit(data, job.config, trials=self.trials, out=folder, jobs=self.jobs, curves=True, on_progress=tell)
         finally:
-            if noted is not None:  # else the folder may be another's
+            if noted is not None:  # else the folder may belong to another run
                 note_time()
 
     def _progress(self, job: Job, current: RunProgress) -> Progress:
@@ -274,7 +268,7 @@ class _Session:
         usual = mean(current.trial_epochs) if current.trial_epochs else _USUAL_EPOCHS
         ended = current.done - self.before[job.run]
         most = ended + _SHARE_OF_UNFINISHED * (self.trials - current.done)
-        trained = min(max(current.epochs / usual, ended), most)  # those that are running in part
+        trained = min(max(current.epochs / usual, ended), most)  # running trials count in part
         worked = self.worked + trained * job.weight
         is_telling = self.worked > 0 or trained >= _TELLING
         rest = sum((self.trials - self.done[one.run]) * one.weight for one in counted if one is not job)

@@ -1,4 +1,4 @@
-"""What trials say together: mean, interval, tests of the paper's claims, and a verdict on what was published."""
+"""Statistics of trials: mean, interval, t-tests, and the verdict on a published mean."""
 
 from __future__ import annotations
 
@@ -7,42 +7,40 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
 from statistics import mean, stdev
-from typing import Literal
 
-from hypergnn.experiments.paper import Published
-
-Verdict = Literal["reproduced", "above", "below"]
+from hypergnn.experiments.cells import Published
+from hypergnn.experiments.verdicts import Verdict
 
 
 @dataclass(frozen=True)
 class Summary:
-    """Trials in four numbers; spread and interval are ``None`` if there is only one trial."""
+    """Summary of trials; standard deviation and interval are ``None`` if there is only one."""
 
     trials: int
     mean: float
     sd: float | None
     """Standard deviation of the trials, with n − 1 in the denominator."""
     interval: tuple[float, float] | None
-    """Where the mean of endlessly many trials lies with 95 % confidence, by Student's t."""
+    """95 % confidence interval of the mean, by Student's t."""
 
 
 @dataclass(frozen=True)
 class Test:
-    """Whether the mean of one cell is above that of another: p-values of one-sided two-sample t-tests."""
+    """Is the mean of one cell above that of another? p-values of one-sided two-sample t-tests."""
 
     difference: float
-    """Mean of the better minus mean of the worse, as the paper has them."""
+    """Mean of the cell that the paper calls better, minus the mean of the other."""
     p: float | None
-    """Of the pooled test, the paper's, which takes both spreads for equal; ``None`` with fewer than two trials."""
+    """Pooled test, as in the paper, which assumes equal variances; ``None`` with fewer than two trials."""
     p_welch: float | None
-    """Of Welch's test, which does not."""
+    """Welch's test, which does not assume equal variances."""
 
     @property
     def p_reverse(self) -> float:
-        """Of the pooled test the other way round: whether the worse is better; 1 where there is no test."""
+        """Pooled test of the opposite order; 1 if there is no test."""
         return 1.0 if self.p is None else 1.0 - self.p
 
-    __test__ = False  # pytest would take the name for that of a test
+    __test__ = False  # pytest would collect the class by its name
 
 
 def summarise(values: Sequence[float]) -> Summary:
@@ -77,7 +75,7 @@ def compare(better: Sequence[float], worse: Sequence[float]) -> Test:
     from scipy.stats import ttest_ind
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # of trials that are all equal, which is no fault of theirs
+        warnings.simplefilter("ignore", RuntimeWarning)  # SciPy warns if all trials of a cell are equal
         pooled, welch = (
             float(ttest_ind(better, worse, equal_var=equal, alternative="greater").pvalue) for equal in (True, False)
         )
@@ -85,21 +83,21 @@ def compare(better: Sequence[float], worse: Sequence[float]) -> Test:
 
 
 def verdict(summary: Summary, published: Published) -> Verdict | None:
-    """Where we are against what was published; ``None`` if one trial is all there is.
+    """Compare trials with a published mean; ``None`` if there is only one trial.
 
-    ``"reproduced"``: the published mean lies in our interval, widened by the published spread; else ``"above"`` or
-    ``"below"``: our mean is.
+    ``reproduced``: the published mean lies in our interval, widened by the published spread. Otherwise ``above`` or
+    ``below``, where our mean is.
 
     Example:
-        >>> verdict(summarise([81.0, 82.0, 83.0]), Published(82.6))
-        'reproduced'
-        >>> verdict(summarise([81.9, 82.0, 82.1]), Published(82.6))
-        'below'
+        >>> print(verdict(summarise([81.0, 82.0, 83.0]), Published(82.6)))
+        reproduced
+        >>> print(verdict(summarise([81.9, 82.0, 82.1]), Published(82.6)))
+        below
     """
     if summary.interval is None:
         return None
     spread = published.spread or 0.0
     low, high = summary.interval
     if low - spread <= published.mean <= high + spread:
-        return "reproduced"
-    return "above" if summary.mean > published.mean else "below"
+        return Verdict.REPRODUCED
+    return Verdict.ABOVE if summary.mean > published.mean else Verdict.BELOW

@@ -1,49 +1,80 @@
-"""The tables as text: what was measured, what was published, and whether the paper's claims hold here."""
+"""The rows of the tables: measured numbers, published numbers, verdicts, and the paper's claims."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from hypergnn._utils.display import text_table
 from hypergnn.experiments.cells import Cell, Table
-from hypergnn.experiments.claims import FEW, claims_of
+from hypergnn.experiments.claims import claims_of
 from hypergnn.experiments.paper import cell_of
 from hypergnn.experiments.remarks import remarks_of
 from hypergnn.experiments.results import Results
-from hypergnn.experiments.statistics import Summary, Verdict, summarise, verdict
+from hypergnn.experiments.statistics import Summary, summarise, verdict
+from hypergnn.experiments.verdicts import Verdict
 
-OUTCOMES = {
-    "holds": "so here, significantly",
-    "not shown": "not shown here",
-    "reversed": "the reverse here, significantly",
-    "untested": "not tested: too few trials, or all alike",
-}
-"""What came of a claim, in words."""
+FEW = 30
+"""Trials below which intervals are too wide to say much."""
+HEAD = ("", "", "measured", "trials", "95 % interval", "published", "verdict")
+CLAIMS_HEAD = ("claim of the paper", "difference", "p", "p (Welch)", "published p", "verdict")
 _TWO_DECIMALS = ("baselines", "skip")
 
 
 @dataclass(frozen=True)
 class Line:
-    """A cell with all that is known of it, as text; empty where there is nothing to say."""
+    """A cell as text; empty where there is nothing to show."""
 
     cell: Cell
     measured: str
-    trials: str
+    trials: int | None
     interval: str
     published: str
     verdict: str
 
 
 def summary_of(cell: Cell, results: Results) -> Summary | None:
-    """The trials of a cell in numbers; ``None`` while there is none."""
+    """The summary of a cell's trials; ``None`` while there are none."""
     values = results.accuracies(cell)
     return summarise(values) if values else None
 
 
 def verdict_of(cell: Cell, results: Results) -> Verdict | None:
-    """The verdict on a cell; ``None`` where nothing was published or not enough was measured."""
+    """The verdict on a cell; ``None`` if nothing was published, or if there is only one trial.
+
+    Example:
+        >>> from hypergnn.experiments.paper import TABLES
+        >>> print(verdict_of(TABLES["sota"].cell("cora/MoNet"), Results({}, {})))
+        quoted
+    """
+    if cell.is_quoted:
+        return Verdict.QUOTED
+    if cell.config is None:
+        number = results.measured(cell)
+        if number is None:
+            return Verdict.NOT_RUN
+        if cell.measure != "count" or cell.published is None:
+            return None
+        return Verdict.EQUAL if number == cell.published.mean else Verdict.DIFFERENT
     summary = summary_of(cell, results)
-    return None if summary is None or cell.published is None else verdict(summary, cell.published)
+    if summary is None:
+        return Verdict.NOT_RUN
+    return None if cell.published is None else verdict(summary, cell.published)
+
+
+def published_text(cell: Cell) -> str:
+    """The published number with the decimals and the spread that the paper gives; empty if there is none.
+
+    Example:
+        >>> from hypergnn.experiments.paper import TABLES
+        >>> published_text(TABLES["sota"].cell("pubmed/ours"))
+        '78.4 ± 0.3'
+    """
+    if cell.published is None:
+        return ""
+    spread = "" if cell.published.spread is None else f" ± {cell.published.spread:g}"
+    return _as_published(cell.published.mean, cell) + spread
 
 
 def line_of(cell: Cell, results: Results) -> Line:
@@ -55,53 +86,30 @@ def line_of(cell: Cell, results: Results) -> Line:
         >>> line.measured, line.published, line.verdict
         ('–', '78.4 ± 0.3', 'not run')
     """
-    published = "" if cell.published is None else _as_published(cell.published.mean, cell)
-    if cell.published is not None and cell.published.spread is not None:
-        published += f" ± {cell.published.spread:g}"
-    if cell.is_quoted:
-        return Line(cell, "", "", "", published, "quoted")
+    published, found = published_text(cell), str(verdict_of(cell, results) or "")
     if cell.config is None:
         number = results.measured(cell)
-        said = "not run" if number is None else _judged(cell, number)
-        return Line(cell, "–" if number is None else _as_published(number, cell), "", "", published, said)
+        measured = _as_published(number, cell) if number is not None else "" if cell.is_quoted else "–"
+        return Line(cell, measured, None, "", published, found)
     summary = summary_of(cell, results)
     if summary is None:
-        return Line(cell, "–", "0", "", published, "not run")
+        return Line(cell, "–", 0, "", published, found)
     spread = "" if summary.sd is None else f" ± {summary.sd:.2f}"
     interval = "" if summary.interval is None else f"{summary.interval[0]:.2f} … {summary.interval[1]:.2f}"
-    said = verdict_of(cell, results) or ""
-    return Line(cell, f"{summary.mean:.2f}{spread}", str(summary.trials), interval, published, said)
+    return Line(cell, f"{summary.mean:.2f}{spread}", summary.trials, interval, published, found)
 
 
-def grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Columns of text, each as wide as its widest entry.
-
-    Example:
-        >>> print(grid(["a", "b"], [["long", "1"], ["x", "2"]]))
-        a     b
-        long  1
-        x     2
-    """
-    widths = [max(len(row[place]) for row in (head, *rows)) for place in range(len(head))]
-    lines = ["  ".join(entry.ljust(width) for entry, width in zip(row, widths, strict=True)) for row in (head, *rows)]
-    return "\n".join(line.rstrip() for line in lines)
-
-
-HEAD = ("", "", "measured", "trials", "95 % interval", "published", "verdict")
-CLAIMS_HEAD = ("the paper says", "difference", "p", "p (Welch)", "published p", "here")
-
-
-def rows_of(table: Table, results: Results, datasets: Sequence[str] | None = None) -> list[tuple[str, ...]]:
-    """The cells of a table, row by row, as under :data:`HEAD`."""
-    lines = [line_of(cell, results) for cell in table.cells if datasets is None or cell.dataset in datasets]
+def rows_of(table: Table, results: Results, datasets: Sequence[str] | None = None) -> list[tuple[Any, ...]]:
+    """The cells of a table as rows under :data:`HEAD`."""
+    lines = [line_of(cell, results) for cell in _chosen(table, datasets)]
     return [
         (line.cell.row, line.cell.column, line.measured, line.trials, line.interval, line.published, line.verdict)
         for line in lines
     ]
 
 
-def claim_rows_of(table: Table, results: Results, datasets: Sequence[str] | None = None) -> list[tuple[str, ...]]:
-    """The claims of a table, as under :data:`CLAIMS_HEAD`."""
+def claim_rows_of(table: Table, results: Results, datasets: Sequence[str] | None = None) -> list[tuple[Any, ...]]:
+    """The claims of a table as rows under :data:`CLAIMS_HEAD`."""
     return [
         (
             claim.words,
@@ -109,54 +117,43 @@ def claim_rows_of(table: Table, results: Results, datasets: Sequence[str] | None
             p_value(claim.test.p),
             p_value(claim.test.p_welch),
             "" if claim.comparison.published_p is None else f"{claim.comparison.published_p:g}",
-            OUTCOMES[claim.outcome],
+            str(claim.verdict),
         )
         for claim in claims_of(table, results, datasets)
     ]
 
 
-def as_text(table: Table, results: Results, datasets: Sequence[str] | None = None) -> str:
-    """A table for the terminal: its cells, then the paper's claims about them.
+def as_text(table: Table, results: Results, datasets: Sequence[str] | None = None, *, width: int | None = None) -> str:
+    """A table for the terminal: its cells, the paper's claims about them, and remarks.
+
+    Args:
+        table: The table.
+        results: What was measured.
+        datasets: Only the cells of these datasets; all if omitted.
+        width: Characters of a line; as many as the table needs if omitted.
 
     Example:
         >>> from hypergnn.experiments.paper import TABLES
         >>> print(as_text(TABLES["newsgroup"], Results({}, {})).splitlines()[0])
         Section 4.2: text categorisation
     """
-    parts = [table.title, grid(HEAD, rows_of(table, results, datasets))]
+    parts = [table.title, text_table(HEAD, rows_of(table, results, datasets), width)]
     if claims := claim_rows_of(table, results, datasets):
-        parts.append(grid(CLAIMS_HEAD, claims))
+        parts.append(text_table(CLAIMS_HEAD, claims, width))
     parts += remarks_of(table, results, datasets)
-    chosen = [cell for cell in table.cells if datasets is None or cell.dataset in datasets]
+    chosen = _chosen(table, datasets)
     if any(0 < len(results.trials(cell)) < FEW for cell in chosen):
-        parts.append("Few trials make wide intervals and weak tests: no verdict here says much.")
+        parts.append(
+            f"With fewer than {FEW} trials intervals are wide and tests are weak: read the verdicts with care."
+        )
     absent = sorted({cell.table for cell in _elsewhere(table, datasets) if not results.trials(cell)})
     if absent and any(results.trials(cell) for cell in chosen):
-        parts.append(f"Claims that need cells of {', '.join(absent)} are left out: name that table as well.")
+        parts.append(f"Claims that compare with {', '.join(absent)} are left out: add that table to the command.")
     return "\n\n".join(parts)
 
 
-def _elsewhere(table: Table, datasets: Sequence[str] | None) -> list[Cell]:
-    """Cells of other tables that the claims about a table need."""
-    named = [cell_of(table, name) for one in table.comparisons for name in (one.better, one.worse)]
-    return [cell for cell in named if cell.table != table.name and (datasets is None or cell.dataset in datasets)]
-
-
-def _judged(cell: Cell, number: float) -> str:
-    if cell.measure != "count" or cell.published is None:
-        return ""
-    return "equal" if number == cell.published.mean else "counted otherwise"
-
-
-def _as_published(number: float, cell: Cell) -> str:
-    """A number with as many decimals as the paper gives."""
-    if cell.measure == "count":
-        return f"{number:.0f}"
-    return f"{number:.2f}" if cell.table in _TWO_DECIMALS or cell.measure != "accuracy" else f"{number:.1f}"
-
-
 def p_value(value: float | None, decimals: int = 4) -> str:
-    """A p-value as far as its decimals go.
+    """A p-value, rounded; ``<`` or ``>`` where its decimals end.
 
     Example:
         >>> p_value(0.0163), p_value(1e-7), p_value(0.99996, 3), p_value(None)
@@ -168,3 +165,20 @@ def p_value(value: float | None, decimals: int = 4) -> str:
     if least <= value <= 1 - least:
         return f"{value:.{decimals}f}"
     return f"< {least:.{decimals}f}" if value < least else f"> {1 - least:.{decimals}f}"
+
+
+def _chosen(table: Table, datasets: Sequence[str] | None) -> list[Cell]:
+    return [cell for cell in table.cells if datasets is None or cell.dataset in datasets]
+
+
+def _elsewhere(table: Table, datasets: Sequence[str] | None) -> list[Cell]:
+    """Cells of other tables that the claims of a table need."""
+    named = [cell_of(table, name) for one in table.comparisons for name in (one.better, one.worse)]
+    return [cell for cell in named if cell.table != table.name and (datasets is None or cell.dataset in datasets)]
+
+
+def _as_published(number: float, cell: Cell) -> str:
+    """A number with as many decimals as the paper gives."""
+    if cell.measure == "count":
+        return f"{number:.0f}"
+    return f"{number:.2f}" if cell.table in _TWO_DECIMALS or cell.measure != "accuracy" else f"{number:.1f}"

@@ -1,5 +1,5 @@
-"""Looking at results: one page of HTML that needs nothing else, and figures for papers."""
+"""Reports: one self-contained HTML page, and figures for papers."""
 
-from hypergnn.report.writing import PAGE, write
+from hypergnn.report.writing import PAGE, write, write_results
 
-__all__ = ["PAGE", "write"]
+__all__ = ["PAGE", "write", "write_results"]

@@ -9,7 +9,7 @@ const drawn = new Map(); // element → its last drawing, {name, options, shown}
 
 const colour = (number) => (number < 0 ? "var(--line)" : palette[number % palette.length]);
 
-// Options: datasets, a function that gives the data of the moment; dotSize; renderer; ready, called with the view.
+// Options: datasets, a function that returns the current data; dotSize; renderer; ready, called with the view.
 function draw(element, name, options = {}) {
   const before = drawn.get(element);
   const drawing = { name, options };
@@ -18,14 +18,14 @@ function draw(element, name, options = {}) {
   drawing.shown = embed(element, drawing, before?.shown);
 }
 
-// One drawing after the other: an element never holds two, and of several that wait only the last is made.
+// One drawing after the other: an element never holds two, and only the last of several waiting ones is made.
 async function embed(element, drawing, before) {
   (await before)?.finalize();
   if (drawn.get(element) !== drawing) return null;
   const { datasets, dotSize, renderer = "svg", ready } = drawing.options;
   const config = charts.themes[dark.matches ? "dark" : "light"];
   const spec = structuredClone(charts.specs[drawing.name]);
-  spec.description = element.getAttribute("aria-label"); // else Vega writes its own words over it
+  spec.description = element.getAttribute("aria-label"); // else Vega replaces it with its own text
   if (datasets) spec.datasets = datasets();
   if (dotSize) spec.layer[0].mark.size = dotSize;
   const shown = await window.vegaEmbed(element, spec, { actions: false, ast: true, config, renderer, hover: false });
@@ -37,7 +37,7 @@ async function embed(element, drawing, before) {
   return shown;
 }
 
-// Charts far down the page wait until they are near the screen.
+// Charts are drawn when they come near the screen.
 const nearby = new IntersectionObserver(
   (entries) => {
     for (const { isIntersecting, target } of entries) {

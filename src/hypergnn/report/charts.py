@@ -1,6 +1,6 @@
-"""The charts of a report, as Vega-Altair makes them. Colours are left to the theme, so that one chart serves all.
+"""The charts of a report, made with Vega-Altair. Colours come from the theme, light or dark.
 
-A chart is as wide as the page gives it room; :mod:`hypergnn.report.figures` gives it a width of its own.
+A chart is as wide as its place on the page; :mod:`hypergnn.report.figures` gives it a fixed width.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PALETTE = (
     "#7d8f3a",
     "#868c96",
 )
-"""Colours of the classes, legible on light and on dark paper."""
+"""Colours of the classes, legible on light and dark backgrounds."""
 
 COLOURS: dict[Literal["light", "dark"], dict[str, str]] = {
     "light": {
@@ -54,8 +54,8 @@ COLOURS: dict[Literal["light", "dark"], dict[str, str]] = {
         "heat": "45%",
     },
 }
-"""Colours of the page and its charts on light and on dark paper; ``heat`` is how much accent a cell may have at most,
-so that ink stays legible on it."""
+"""Colours of the page and its charts on a light and a dark background; ``heat`` is the largest share of accent in a
+cell, chosen so that text stays legible on it."""
 
 _FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", Arial, sans-serif'
 _ROW = 34
@@ -63,7 +63,7 @@ _ROW = 34
 
 
 def theme(paper: Literal["light", "dark"]) -> dict[str, Any]:
-    """Vega-Lite's configuration for charts on light or dark paper.
+    """Vega-Lite's configuration for charts on a light or dark background.
 
     Example:
         >>> theme("dark")["style"]["measured"]["color"]
@@ -95,11 +95,11 @@ def theme(paper: Literal["light", "dark"]) -> dict[str, Any]:
 
 
 def dots(rows: Rows) -> Any:
-    """Measured means with their intervals beside published ones, a line for each row.
+    """Measured means with their intervals, and published means, one row per method.
 
     Args:
-        rows: Each with ``row``, ``mean``, ``low`` and ``high`` (``None`` where nothing was measured), ``published`` and
-            its ends ``from`` and ``to`` (``None`` where there are none).
+        rows: Each with ``row``, ``mean``, ``low`` and ``high`` (``None`` if nothing was measured), ``published`` and
+            its range ``from`` and ``to`` (``None`` if there is none).
     """
     alt = _altair()
     base = _rows(alt, rows)
@@ -118,7 +118,7 @@ def dots(rows: Rows) -> Any:
 
 
 def trials(rows: Rows, order: Sequence[str]) -> Any:
-    """Each trial a dot, with the mean of each row as a line across them.
+    """A dot per trial, and a line at the mean of each row.
 
     Args:
         rows: Each with ``row``, ``seed`` and ``value``.
@@ -142,8 +142,8 @@ def lines(rows: Rows, x_title: str, *, doubling: bool = False) -> Any:
 
     Args:
         rows: Each with ``row``, ``x``, ``mean``, ``low``, ``high`` and ``published``.
-        x_title: What the setting is.
-        doubling: Whether a doubling of the setting is to be the same step everywhere.
+        x_title: The name of the setting.
+        doubling: Whether the axis of the setting is logarithmic.
     """
     alt = _altair()
     ticks = sorted({row["x"] for row in rows})
@@ -159,14 +159,14 @@ def lines(rows: Rows, x_title: str, *, doubling: bool = False) -> Any:
         base.mark_line(strokeWidth=2).encode(y=y),
         base.mark_circle(size=45, opacity=1).encode(y=y, tooltip=tooltip),
     ]
-    if any(row["published"] is not None for row in rows):  # Vega complains of a layer with nothing in it
+    if any(row["published"] is not None for row in rows):  # Vega warns about an empty layer
         published = base.mark_point(shape="diamond", size=80, filled=False, strokeWidth=1.6)
         layers.append(published.encode(y="published:Q", tooltip=tooltip))
     return alt.layer(*layers).properties(height=280)
 
 
 def curves(rows: Rows) -> Any:
-    """Losses of each trial, epoch by epoch.
+    """The losses of each trial against the epoch.
 
     Args:
         rows: Each with ``epoch``, ``loss``, ``part`` and ``seed``.
@@ -186,11 +186,11 @@ def curves(rows: Rows) -> Any:
 
 
 def embedding(points: Rows = (), legend: Sequence[str] = ()) -> Any:
-    """The map of a network's vertices; the page fills in points, and which are ``chosen`` and ``members``.
+    """The map of a network's vertices. The page fills in the points, and which are ``chosen`` and ``members``.
 
     Args:
         points: Each with ``x``, ``y``, ``colour`` (number of the class, -1 if unknown) and ``label``.
-        legend: Names of the classes, if they are to stand beside the map.
+        legend: Names of the classes for a legend beside the map; none if omitted.
     """
     alt = _altair()
 
@@ -232,7 +232,7 @@ def _rows(alt: Any, rows: Rows) -> Any:
 
 
 def _tooltip(alt: Any, rows: Rows) -> list[Any]:
-    """What a point says when it is pointed at, as far as the rows know it."""
+    """The tooltip of a point, with the fields that the rows have."""
     known = {name for row in rows for name, value in row.items() if value is not None}
     fields = [("mean", "measured"), ("low", "interval from"), ("high", "to"), ("published", "published")]
     numbers = [alt.Tooltip(f"{name}:Q", title=title, format=".2f") for name, title in fields if name in known]
@@ -244,5 +244,5 @@ def _loose(alt: Any) -> Any:
 
 
 def _lift(seed: int) -> float:
-    """A trial's height within its row, -0.5 to 0.5: spread evenly, the same whenever it is drawn."""
+    """The height of a trial within its row, -0.5 to 0.5: evenly spread, and the same in every drawing."""
     return round((seed * 0.6180339887) % 1 - 0.5, 3)

@@ -2,8 +2,8 @@
 
 const explorer = read("networks"); // {datasets, networks}
 const FEW = 12; // hyperedges listed at first
-const MANY = 60; // members of a hyperedge listed at first, and ringed at most
-const PARTS = ["in no part of the split", "to train", "to validate", "to test"];
+const MANY = 60; // members of a hyperedge listed at first; larger hyperedges are not ringed
+const PARTS = ["not in the split", "training", "validation", "test"];
 
 // make("li", {class: "x"}, "text", element, …): an element with attributes and content; functions listen for clicks.
 function make(tag, attributes = {}, ...content) {
@@ -35,13 +35,13 @@ function open(number) {
   const { noun, hyperedge_names } = state.net.vertices;
   byId("network").value = number;
   byId("map-name").textContent = packed.label;
-  byId("map-note").textContent = `The trial with the lowest validation loss, seed ${packed.seed}: ${packed.accuracy} % of the test vertices right. A dot is one ${noun}.`;
+  byId("map-note").textContent = `The trial with the lowest validation loss (seed ${packed.seed}), ${packed.accuracy} % test accuracy. Each dot is one ${noun}.`;
   byId("find").placeholder = hyperedge_names ? "number or word" : "number";
   drawMap();
   show();
 }
 
-// A test vertex that is predicted wrongly and has several hyperedges: there is something to see in it.
+// A test vertex with a wrong prediction and several hyperedges, as an interesting start.
 function firstVertex() {
   const { vertices } = state.net;
   const isTelling = (v) => vertices.part[v] === 3 && vertices.hyperedgesOf(v).length > 3 && state.net.isWrong(v);
@@ -60,7 +60,7 @@ function points() {
   });
 }
 
-// The vertices to ring: the chosen one, and those that share a hyperedge with it which is not too large.
+// The vertices to ring: the chosen one, and those that share a hyperedge of moderate size with it.
 function around() {
   const { vertices } = state.net;
   const own = Array.from(vertices.hyperedgesOf(state.vertex));
@@ -79,7 +79,7 @@ function drawMap() {
   draw(byId("map"), "map", { datasets: () => ({ points: points(), ...rings() }), dotSize, renderer: "canvas", ready: listen });
 }
 
-// The view is ready some time after its data was asked for: another vertex may have been chosen meanwhile.
+// The view may become ready after another vertex was chosen: ring the current one.
 function listen(view) {
   ring();
   view.addEventListener("click", (event) => {
@@ -89,7 +89,7 @@ function listen(view) {
     const y = event.clientY - box.top - top;
     const { places, vertices } = state.net;
     let best = -1;
-    let nearest = 24 ** 2; // a finger's breadth
+    let nearest = 24 ** 2; // about the width of a finger
     for (let v = 0; v < vertices.n; v += 1) {
       const dx = view.scale("x")(places[2 * v] / STEPS) - x;
       const dy = view.scale("y")(places[2 * v + 1] / STEPS) - y;
@@ -115,7 +115,7 @@ function choose(vertex) {
   if (losesFocus) byId("card").querySelector("h3").focus({ preventScroll: !isInCard });
 }
 
-// The address of the page leads to what is shown: #cora-42-hyper-conv, or #cora-42 for the first network of Cora.
+// The address of the page names what is shown: #cora-42-hyper-conv, or #cora-42 for the first network on Cora.
 function remember() {
   history.replaceState(null, "", `#${state.net.dataset}-${state.vertex}-${state.net.model}`);
 }
@@ -149,7 +149,7 @@ function show() {
   );
   const top = make("header", {}, heading);
   if (vertices.pictures) top.append(picture(vertex));
-  byId("card").replaceChildren(top, make("h4", {}, "What the network gives each class"), shares(vertex), ...hyperedges(vertex));
+  byId("card").replaceChildren(top, make("h4", {}, "Predicted probabilities"), shares(vertex), ...hyperedges(vertex));
   byId("card").dataset.vertex = vertex;
   byId("status").textContent = `${vertices.title(vertex)}: truth ${vertices.className(truth)}, prediction ${vertices.className(predicted)}`;
   byId("ring-note").textContent = ringed();
@@ -158,14 +158,14 @@ function show() {
 function ringed() {
   const { near, nLarge } = around();
   const { noun } = state.net.vertices;
-  const others = near.length ? `, and ${counted(near.length, noun)} in a hyperedge with it` : "";
-  const large = nLarge ? ` Members of ${counted(nLarge, "hyperedge")} with more than ${MANY} are not ringed.` : "";
+  const others = near.length ? `, and ${counted(near.length, noun)} that share a hyperedge with it` : "";
+  const large = nLarge ? ` Not ringed: ${counted(nLarge, "hyperedge")} with more than ${MANY} members.` : "";
   return `Ringed: the chosen ${noun}${others}.${large}`;
 }
 
 function picture(vertex) {
   const side = Math.sqrt(state.net.vertices.pictures.length / state.net.vertices.n);
-  const canvas = make("canvas", { class: "picture", width: side, height: side, role: "img", "aria-label": "the image itself" });
+  const canvas = make("canvas", { class: "picture", width: side, height: side, role: "img", "aria-label": "the image" });
   const pixels = new ImageData(side, side);
   for (let at = 0; at < side * side; at += 1) {
     pixels.data.fill(255 - state.net.vertices.pictures[vertex * side * side + at], 4 * at, 4 * at + 3);
@@ -214,20 +214,20 @@ function hyperedges(vertex) {
   return parts;
 }
 
-// What the network does with hyperedges, if it reads them at all.
+// How the network uses hyperedges, if it does.
 function reading({ reads, attends, attention }) {
   const links = reads.includes("graph");
   if (attention) {
-    const also = links ? " It attends to linked vertices as well, which are not listed." : "";
-    return `Attention by layer and head, in percent: over all hyperedges of the vertex, a column sums to 100. The stronger the colour, the more beyond an equal share.${also}`;
+    const also = links ? " It also attends to linked vertices, which are not listed." : "";
+    return `Attention in percent, one column per layer and head. Each column sums to 100 over the hyperedges of the vertex; a stronger colour means more than an equal share.${also}`;
   }
   if (reads.includes("hypergraph")) {
-    const also = links ? " It reads links between two vertices as well, which are not listed." : "";
-    return `This network learns no attention: the structure alone decides how much a hyperedge counts.${also}`;
+    const also = links ? " It also uses links between two vertices, which are not listed." : "";
+    return `This network has no attention: the structure alone determines the weight of a hyperedge.${also}`;
   }
-  if (!links) return "This network reads no structure, only the features of the vertex itself: hyperedges are listed as the data has them.";
-  const how = attends ? "attends to vertices that are linked with this one" : "takes links between two vertices";
-  return `This network reads no hyperedges, but ${how}: hyperedges are listed as the data has them.`;
+  if (!links) return "This network uses only the features of the vertex itself. The hyperedges of the data are listed for reference.";
+  const how = attends ? "attends to linked vertices" : "averages over linked vertices";
+  return `This network does not use hyperedges; it ${how}. The hyperedges of the data are listed for reference.`;
 }
 
 function hyperedgeRows({ e, heat }, vertex) {
@@ -256,7 +256,7 @@ function hyperedgeRows({ e, heat }, vertex) {
   return [row, inside];
 }
 
-// The members of a hyperedge: the chosen vertex first, and of many others some, evenly chosen.
+// The members of a hyperedge: the chosen vertex first; of many others, an evenly spaced sample.
 function members(e, vertex) {
   const { vertices } = state.net;
   const others = vertices.members(e).filter((v) => v !== vertex);
@@ -267,7 +267,7 @@ function members(e, vertex) {
     const some = Math.min(count - 1, others.length);
     const chosen = Array.from({ length: some }, (_, at) => others[Math.floor((at * others.length) / some)]);
     const isWhole = some === others.length;
-    note.textContent = `${some + 1} of ${others.length + 1}, evenly chosen`;
+    note.textContent = `${some + 1} of ${others.length + 1} members`;
     list.replaceChildren(member(vertex, true), ...chosen.map((v) => member(v, false)), ...(isWhole ? [] : [note, more]));
   };
   const more = make("button", { class: "more-members", click: () => {

@@ -1,4 +1,4 @@
-"""The data of the page's explorer: a dataset's structure, and what each network makes of its vertices."""
+"""The data of the page's explorer: the structure of a dataset, and what each network predicts for its vertices."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from hypergnn.report.insight import Insight
 from hypergnn.report.packing import pack, pack_shares
 
 STEPS = 65535
-"""Steps between 0 and 1 of places, probabilities and attention: with many hyperedges, their shares are small."""
+"""Steps between 0 and 1 for places, probabilities and attention, which is small where hyperedges are many."""
 
 _NOUNS = {"cora": "article", "citeseer": "article", "pubmed": "article", "20news": "posting", "digits": "image"}
 _PARTS = ("train", "val", "test")
 
 
 def structure(data: Dataset) -> dict[str, Any]:
-    """A dataset as the explorer wants it: who belongs to which hyperedge, the truth and the split.
+    """A dataset for the explorer: memberships, true classes and the split.
 
-    Unknown classes and missing centroids are 0, known ones count from 1, because packed numbers have no sign.
+    Packed numbers have no sign: unknown classes and missing centroids are 0, known ones start at 1.
 
     Example:
         >>> import hypergnn as hg
@@ -54,12 +54,12 @@ def structure(data: Dataset) -> dict[str, Any]:
 
 
 def network(insight: Insight, places: npt.NDArray[np.float32], label: str) -> dict[str, Any]:
-    """What one network makes of a dataset's vertices: map, probabilities, attention.
+    """The data of one network: map, probabilities, attention.
 
     Args:
-        insight: The network, looked at.
-        places: Its map, ``(N, 2)`` within 0 and 1.
-        label: What to call it.
+        insight: The network's hidden features, probabilities and attention.
+        places: Its map, ``(N, 2)`` between 0 and 1.
+        label: Its name on the page.
     """
     kind = insight.model.network.config.model
     found: dict[str, Any] = {

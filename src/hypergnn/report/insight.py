@@ -1,4 +1,4 @@
-"""What a trained network sees in its data: probabilities, hidden features, the attention of each incidence."""
+"""The inside of a trained network: probabilities, hidden features, the attention of each incidence."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from hypergnn.datasets import Dataset
 from hypergnn.explanations.parts import attention_of
 from hypergnn.explanations.question import run_network
 from hypergnn.models import KINDS
+from hypergnn.models.requirements import check_structures
 from hypergnn.persistence.models import SavedModel
 from hypergnn.training.plan import Task
 
@@ -21,18 +22,18 @@ Floats = npt.NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Insight:
-    """A network looked at from inside, for every vertex of a dataset."""
+    """What a network computes for every vertex of a dataset."""
 
     data: Dataset
     model: SavedModel
     probability: Floats
     """Of each class, ``(N, n_classes)``."""
     hidden: Floats
-    """Features that the last layer gets, ``(N, F)``; those of the data if there is one layer only."""
+    """Input of the last layer, ``(N, F)``; the features of the data if there is only one layer."""
     attention: Floats | None
-    """Attended incidence, ``(n_incidences, heads of all layers)``; ``None`` where none of hyperedges is learned."""
+    """Attended incidence, ``(n_incidences, heads of all layers)``; ``None`` without attention to hyperedges."""
     heads: tuple[str, ...]
-    """What each column of :attr:`attention` is called: layer, and head where the layer has several."""
+    """The name of each column of :attr:`attention`: the layer, and the head if the layer has several."""
 
     @property
     def accuracy(self) -> float:
@@ -42,11 +43,14 @@ class Insight:
 
 
 def look(model: SavedModel, data: Dataset) -> Insight:
-    """Run a network over a dataset and keep what passes between its layers.
+    """Run a network on a dataset and collect what passes between its layers.
 
     Args:
-        model: What :func:`hypergnn.load` gives.
+        model: The result of :func:`hypergnn.load`.
         data: The dataset that the network was trained on.
+
+    Raises:
+        ValueError: If the dataset lacks a structure that the network needs.
 
     Example:
         >>> import tempfile, hypergnn as hg
@@ -58,6 +62,8 @@ def look(model: SavedModel, data: Dataset) -> Insight:
         ((1797, 64), (19767, 9), ('1.8', '2'))
     """
     network = model.network.eval()
+    given = {"graph": data.graph, "hypergraph": data.hypergraph}
+    check_structures(network.config.model, given, data.name)
     task = Task.of(data, network.config)
     structures = [task.structures[name] for name in KINDS[network.config.model].structures]
     with torch.no_grad():
@@ -80,6 +86,6 @@ def _names(layer: int, n_heads: int) -> list[str]:
 
 
 def _dense(data: Dataset) -> Floats:
-    """Sparse features as an array: only for networks of one layer, whose last layer gets them."""
+    """Sparse features as an array, for networks with a single layer."""
     features: Floats = np.asarray(data.x.todense(), dtype=np.float32)  # type: ignore[union-attr]
     return features

@@ -1,4 +1,4 @@
-"""Numbers in a page: whole numbers in as few bytes as they need, as text that any browser can decode."""
+"""Numbers in a page: integers in as few bytes as they need, as text that every browser can decode."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _TYPES = {1: "u1", 2: "u2", 4: "u4"}
 
 
 def pack(values: npt.ArrayLike) -> dict[str, str]:
-    """Whole numbers from 0 up, as base64 with the name of their type; shapes are the reader's business.
+    """Non-negative integers as base64 with the name of their type; the reader knows the shape.
 
     Example:
         >>> pack([0, 1, 255]), pack([256])
@@ -28,7 +28,7 @@ def pack(values: npt.ArrayLike) -> dict[str, str]:
 
 
 def pack_shares(values: npt.NDArray[Any], levels: int = 255) -> dict[str, str]:
-    """Numbers from 0 to 1 in steps of ``1 / levels``; the usual ones are those of a picture's grey.
+    """Numbers from 0 to 1 in steps of ``1 / levels``; the default suits the grey values of an image.
 
     Example:
         >>> pack_shares(np.array([0.0, 0.5, 1.0]))

@@ -1,4 +1,4 @@
-"""The page itself: what stands on it, and how it becomes one HTML file that needs nothing else."""
+"""The page: its parts, and how they become one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -7,38 +7,46 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any
 
 from hypergnn import __version__
 from hypergnn._utils.extras import import_extra
+from hypergnn.experiments.verdicts import Verdict
 from hypergnn.report.charts import COLOURS, PALETTE, embedding, theme
 
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart with its words."""
+    """A chart with its texts."""
 
     name: str
     chart: Any
     caption: str
     detail: str = ""
+    key: str = ""
+    """What the marks mean, for a figure that stands alone; the page has legends."""
+
+    @cached_property
+    def specification(self) -> dict[str, Any]:
+        """The chart for Vega-Lite, as wide as its place on the page; colours come from the page's theme."""
+        return _specification(self.chart)
 
     @property
     def alt(self) -> str:
-        """What it shows, for those who cannot see it."""
+        """A description for screen readers."""
         return f"{self.caption}. {self.detail}".strip()
 
     @property
     def room(self) -> int:
-        """Pixels from top to bottom, axis and legend included, so that nothing moves when it is drawn."""
+        """Height in pixels, axis and legend included, so that the page does not move when it is drawn."""
         return int(self.chart.height) + 50
 
 
 @dataclass(frozen=True)
 class Fact:
-    """A number of the headline."""
+    """A number in the header of the page."""
 
     number: str
     words: str
@@ -46,22 +54,20 @@ class Fact:
 
 @dataclass(frozen=True)
 class Finding:
-    """A claim of the paper, and whether it holds in these runs: ``holds``, ``fails`` or ``open``."""
+    """A claim of the paper and its verdict."""
 
-    kind: str
-    verdict: str
+    verdict: Verdict
     words: str
 
 
 @dataclass(frozen=True)
 class CellView:
-    """A cell of a table in words."""
+    """A cell of a table as text."""
 
     name: str = ""
     measured: str = ""
     lines: Sequence[str] = ()
-    verdict: str = ""
-    kind: str = ""
+    verdict: Verdict | None = None
 
 
 @dataclass(frozen=True)
@@ -74,15 +80,14 @@ class RowView:
 
 @dataclass(frozen=True)
 class ComparisonView:
-    """A comparison of two cells in words."""
+    """A comparison of two cells as text."""
 
     words: str
     difference: str
     pooled: str
     welch: str
     published: str
-    verdict: str
-    kind: str
+    verdict: Verdict
 
 
 @dataclass(frozen=True)
@@ -104,7 +109,7 @@ class TableView:
 
 @dataclass
 class Page:
-    """All that stands on a page."""
+    """The content of a page."""
 
     title: str
     lead: str
@@ -117,26 +122,31 @@ class Page:
     """Why the trials are not shown, if they are not."""
     curves: Sequence[Chart] = ()
     curves_note: str = ""
-    """Which curves are not shown though there are some, and why."""
+    """Which curves are left out, and why."""
     datasets: dict[str, Any] = field(default_factory=dict)
     networks: list[dict[str, Any]] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
-    """Why a network, or all of them, has no place in the explorer."""
+    """Which networks are not in the explorer, and why."""
     environment: Sequence[tuple[str, str]] = ()
 
     @property
     def held(self) -> list[Finding]:
-        """The findings that bear the paper out."""
-        return [finding for finding in self.findings if finding.kind == "holds"]
+        """The claims that hold."""
+        return [finding for finding in self.findings if finding.verdict == Verdict.HOLDS]
+
+    @property
+    def against(self) -> list[Finding]:
+        """The claims that do not hold."""
+        return [finding for finding in self.findings if finding.verdict != Verdict.HOLDS]
 
     @property
     def charts(self) -> list[Chart]:
-        """All charts but the map, in the order of the page."""
+        """All charts except the map, in the order of the page."""
         return [*(chart for table in self.tables for chart in table.charts), *self.distributions, *self.curves]
 
 
 def render(page: Page) -> str:
-    """The page as HTML, scripts, styles and data included.
+    """The page as HTML, with scripts, styles and data.
 
     Example:
         >>> text = render(Page("A run", "One trial."))
@@ -146,11 +156,11 @@ def render(page: Page) -> str:
     jinja2 = import_extra("jinja2", "report", "a report")
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     template = environment.from_string(_file("page.html"))
-    specs = {chart.name: _specification(chart.chart) for chart in page.charts}
+    specs = {chart.name: chart.specification for chart in page.charts}
     if page.networks:
         specs["map"] = _specification(embedding())
     themes = {"light": theme("light"), "dark": theme("dark")}
-    scripts = [_bundle(), "\n".join(map(_file, ("charts.js", "unpacking.js", "explorer.js")))]
+    scripts = _scripts()
     text: str = template.render(
         page=page,
         version=__version__,
@@ -163,8 +173,17 @@ def render(page: Page) -> str:
     return text
 
 
+def weight(page: Page) -> int:
+    """Bytes of the scripts, the style and the charts of a page: all that is large, except networks."""
+    fixed = sum(len(text.encode()) for text in (*_scripts(), _file("page.css"), _file("page.html")))
+    return fixed + sum(len(as_json({chart.name: chart.specification}).encode()) for chart in page.charts)
+
+
+def _scripts() -> list[str]:
+    return [_bundle(), "\n".join(map(_file, ("charts.js", "unpacking.js", "explorer.js")))]
+
+
 def _specification(chart: Any) -> dict[str, Any]:
-    """A chart as Vega-Lite reads it, as wide as its place; colours come from the page's theme."""
     found: dict[str, Any] = chart.properties(width="container").to_dict()
     del found["config"], found["$schema"]
     found["autosize"] = {"type": "fit-x", "contains": "padding"}
@@ -173,7 +192,7 @@ def _specification(chart: Any) -> dict[str, Any]:
 
 @cache
 def _bundle() -> str:
-    """Vega, Vega-Lite and Vega-Embed as one module, of the version that the charts are written for."""
+    """Vega, Vega-Lite and Vega-Embed as one module, in the version that the charts are written for."""
     convert = import_extra("vl_convert", "report", "a report")
     version = ".".join(import_extra("altair", "report").SCHEMA_VERSION.removeprefix("v").split(".")[:2])
     text: str = convert.javascript_bundle(vl_version=version if version in convert.get_vegalite_versions() else None)
@@ -181,17 +200,17 @@ def _bundle() -> str:
 
 
 def as_json(value: Any) -> str:
-    """JSON that cannot end the element that it stands in."""
+    """JSON that cannot close the element around it."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
 
 
 def _digest(script: str) -> str:
-    """What the page's content policy knows a script by: no other script runs in it."""
+    """The digest of a script for the page's content policy, which allows no other script."""
     return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
 
 
 def _colours() -> str:
-    """The colours as variables of the page's style."""
+    """The colours as CSS variables."""
     light, dark = (
         " ".join(f"--{name}: {value};" for name, value in COLOURS[paper].items()) for paper in ("light", "dark")
     )

@@ -1,4 +1,4 @@
-"""A table of the paper as the page shows it: numbers with verdicts, charts, tests."""
+"""A table of the paper on the page: numbers with verdicts, charts, tests."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from hypergnn.experiments.cells import Cell, Table
 from hypergnn.experiments.claims import Claim, claims_of
 from hypergnn.experiments.remarks import remarks_of
 from hypergnn.experiments.results import Results
-from hypergnn.experiments.statistics import summarise, verdict
-from hypergnn.experiments.text import p_value
+from hypergnn.experiments.text import p_value, published_text, summary_of, verdict_of
+from hypergnn.experiments.verdicts import Verdict
 from hypergnn.report import charts
 from hypergnn.report.page import CellView, Chart, ComparisonView, RowView, TableView
 from hypergnn.report.words import mean_and_spread, signed, span
@@ -25,23 +25,19 @@ _SHORT = {
     "timing": "Timing",
     "digits": "Digits",
 }
-_OUTCOMES = {
-    "holds": ("significant", ""),
-    "not shown": ("not shown", "none"),
-    "reversed": ("the reverse", "below"),
-    "untested": ("not tested", "none"),
-}
-"""What came of a claim, in words and as a kind of verdict."""
-_VERDICTS = {"reproduced": "≈ reproduced", "above": "▲ above", "below": "▼ below"}
+
+
+TRIALS_KEY = "Dots: trials; lines: mean of the trials"
+_PUBLISHED_KEY = "; diamonds: published mean"
 
 
 def is_measured(cell: Cell, results: Results) -> bool:
-    """Whether there is anything of ours to show for a cell."""
+    """Whether a cell has trials, a count or a time."""
     return bool(results.trials(cell)) or results.measured(cell) is not None
 
 
 def view(table: Table, results: Results) -> TableView | None:
-    """The table in words and charts; ``None`` if nothing of it was measured."""
+    """The table as text and charts; ``None`` if nothing of it was measured."""
     columns = [
         column
         for column in table.columns
@@ -51,8 +47,8 @@ def view(table: Table, results: Results) -> TableView | None:
         return None
     shown = {cell.row for cell in table.cells if cell.is_quoted or is_measured(cell, results)}
     rows = [row for row in table.rows if row in shown and any(table.at(row, column) for column in columns)]
-    cells = {(row, column): _cell(table, table.at(row, column), results) for row in rows for column in columns}
-    if table.setting:  # a line for each value: there are more of them than of methods
+    cells = {(row, column): _cell(table.at(row, column), results) for row in rows for column in columns}
+    if table.setting:  # one row per value: there are more values than methods
         lines, heads = [RowView(column, [cells[row, column] for row in rows]) for column in columns], rows
     else:
         lines, heads = [RowView(row, [cells[row, column] for column in columns]) for row in rows], columns
@@ -77,7 +73,7 @@ def has_published(table: Table) -> bool:
 
 
 def distributions(table: Table, results: Results) -> list[Chart]:
-    """Every trial of a table: a chart for each column, or for each row where columns are values of a setting."""
+    """Every trial of a table: one chart per column, or per row if the columns are values of a setting."""
     is_setting = bool(table.setting)
     found = []
     for group in table.rows if is_setting else table.columns:
@@ -92,12 +88,12 @@ def distributions(table: Table, results: Results) -> list[Chart]:
             chart = charts.trials(rows, list(names.values()))
             name = f"trials-{table.name}-{group}"
             detail = f"{_SHORT.get(table.name, table.name)}, by {table.setting}" if is_setting else ""
-            found.append(Chart(name, chart, group, detail or _SHORT.get(table.name, table.name)))
+            found.append(Chart(name, chart, group, detail or _SHORT.get(table.name, table.name), TRIALS_KEY))
     return found
 
 
 def words_of(claim: Claim) -> str:
-    """What the paper says of two cells.
+    """The claim, with a setting that no line break splits.
 
     Example:
         >>> from hypergnn.experiments.paper import TABLES
@@ -111,62 +107,42 @@ def words_of(claim: Claim) -> str:
 
 
 def _unbroken(column: str) -> str:
-    """A column's name with its setting kept in one line."""
+    """The name of a column, whose setting stays on one line."""
     name, comma, setting = column.partition(", ")
     return name + comma + setting.replace(" ", "\N{NO-BREAK SPACE}").replace("-", "-\N{WORD JOINER}")
 
 
 def _comparison(claim: Claim) -> ComparisonView:
-    verdict, kind = _OUTCOMES[claim.outcome]
     return ComparisonView(
         words=words_of(claim),
         difference=signed(claim.test.difference),
         pooled=p_value(claim.test.p, 3),
         welch=p_value(claim.test.p_welch, 3),
         published=p_value(claim.comparison.published_p, 3),
-        verdict=verdict,
-        kind=kind,
+        verdict=claim.verdict,
     )
 
 
-def _cell(table: Table, cell: Cell | None, results: Results) -> CellView:
+def _cell(cell: Cell | None, results: Results) -> CellView:
     if cell is None:
         return CellView(lines=("–",))
-    published = cell.published
-    stated = () if published is None else (f"published {_published(table, cell)}",)
-    if cell.is_quoted:
-        return CellView(cell.name, lines=stated, verdict="quoted", kind="quoted")
-    if cell.measure != "accuracy":
-        number = results.measured(cell)
-        if number is None:
-            return CellView(cell.name, lines=(*stated, "not measured"))
-        is_other = cell.measure == "count" and published is not None and number != published.mean
-        return CellView(cell.name, _plain(number, cell), stated, "counted otherwise" if is_other else "", "none")
-    accuracies = results.accuracies(cell)
-    if not accuracies:
-        return CellView(cell.name, lines=(*stated, "not run"))
-    summary = summarise(accuracies)
+    number = results.measured(cell)
+    published = published_text(cell) if cell.measure == "accuracy" or cell.published is None else _published(cell)
+    stated = (f"published {published}",) if published else ()
+    verdict = verdict_of(cell, results)
+    if verdict in (Verdict.QUOTED, Verdict.NOT_RUN):
+        return CellView(cell.name, lines=stated, verdict=verdict)
+    if number is not None:
+        return CellView(cell.name, _plain(number, cell), stated, verdict if verdict == Verdict.DIFFERENT else None)
+    summary = summary_of(cell, results)
+    if summary is None:
+        return CellView(cell.name, lines=stated, verdict=verdict)
     between = () if summary.interval is None else ("95 %: {:.2f} – {:.2f}".format(*summary.interval),)
-    found = None if published is None else verdict(summary, published)
-    return CellView(
-        cell.name,
-        mean_and_spread(summary),
-        (*between, *stated),
-        verdict=_VERDICTS[found] if found else "",
-        kind=found or "",
-    )
+    return CellView(cell.name, mean_and_spread(summary), (*between, *stated), verdict)
 
 
-def _published(table: Table, cell: Cell) -> str:
-    """A published number with as many digits as its table gives."""
-    published = cell.published
-    if published is None:
-        return "–"
-    if cell.measure != "accuracy":
-        return _plain(published.mean, cell)
-    is_fine = any(one.published and round(one.published.mean, 1) != one.published.mean for one in table.cells)
-    number = f"{published.mean:.{2 if is_fine else 1}f}"
-    return number if published.spread is None else f"{number} ± {published.spread}"
+def _published(cell: Cell) -> str:
+    return "" if cell.published is None else _plain(cell.published.mean, cell)
 
 
 def _plain(number: float, cell: Cell) -> str:
@@ -176,45 +152,46 @@ def _plain(number: float, cell: Cell) -> str:
 
 
 def _caption(table: Table, results: Results) -> str:
-    stated = ", and what the paper states" if has_published(table) else ""
+    stated = ", and the published number" if has_published(table) else ""
     counts = [len(results.trials(cell)) for cell in table.cells if results.trials(cell)]
     if not counts:
-        return f"Counted or timed here{stated}."
+        return f"Measured here{stated}."
     return f"Test accuracy in percent: mean ± standard deviation of {span(counts, 'trial')}{stated}."
 
 
 def _charts(table: Table, results: Results, rows: list[str], columns: list[str]) -> list[Chart]:
-    """Charts of the rows and columns that the table shows."""
+    """The charts of the rows and columns that the table shows."""
     cells = [one for one in table.cells if one.row in rows and one.column in columns and one.measure == "accuracy"]
     if not cells:
         return []
     if table.setting:
         points = [_point(cell, results) | {"x": int(cell.column)} for cell in cells if results.trials(cell)]
         chart = charts.lines(points, table.setting, doubling=table.name == "hidden")
-        words = "Lines: measured mean with its 95 % interval." + " Diamonds: published." * has_published(table)
-        return [Chart(table.name, chart, f"Accuracy against the {table.setting}", words)]
+        words = "Lines: measured mean, with its 95 % interval." + " Diamonds: published mean." * has_published(table)
+        key = "Lines: measured mean; bands: its 95 % interval" + _PUBLISHED_KEY * has_published(table)
+        return [Chart(table.name, chart, f"Accuracy by {table.setting}", words, key)]
     return [
         Chart(
             f"{table.name}-{column}",
             charts.dots([_point(cell, results) for cell in cells if cell.column == column]),
             column,
             f"Measured {'and published ' * has_published(table)}test accuracy of each method.",
+            "Dots: measured mean; bars: its 95 % interval" + _PUBLISHED_KEY * has_published(table),
         )
         for column in columns
     ]
 
 
 def _point(cell: Cell, results: Results) -> dict[str, Any]:
-    """A cell as charts take it."""
-    accuracies = results.accuracies(cell)
-    summary = summarise(accuracies) if accuracies else None
+    """A cell as the charts need it."""
+    summary = summary_of(cell, results)
     low, high = (summary.interval if summary else None) or (None, None)
     published = cell.published.mean if cell.published else None
     spread = cell.published.spread if cell.published else None
     return {
         "row": cell.row,
         "mean": _rounded(summary.mean if summary else None),
-        "low": None if low is None else _rounded(max(low, 0.0)),  # two trials can have an interval beyond all sense
+        "low": None if low is None else _rounded(max(low, 0.0)),  # the interval of two trials can exceed 0 … 100
         "high": None if high is None else _rounded(min(high, 100.0)),
         "published": published,
         "from": None if spread is None or published is None else _rounded(published - spread),

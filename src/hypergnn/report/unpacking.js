@@ -1,4 +1,4 @@
-// What the page holds of datasets and networks, unpacked.
+// The datasets and networks of the page, unpacked.
 
 const STEPS = 65535; // of places, probabilities and attention between 0 and 1
 
@@ -37,7 +37,7 @@ class Vertices {
 }
 
 class Net {
-  // A network's findings, unpacked.
+  // The results of a network, unpacked.
   constructor(packed, vertices) {
     Object.assign(this, packed);
     for (const name of ["places", "probability", "attention"]) if (packed[name]) this[name] = decode(packed[name]);

@@ -1,4 +1,4 @@
-"""Numbers and settings in words."""
+"""Numbers and settings as text."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from hypergnn.experiments.statistics import Summary
 from hypergnn.models import Config, paper_config
 
 MODELS = {**METHODS, "mlp": "MLP"}
-"""The networks by the names that the paper gives them, and the one that it does not have."""
+"""The paper's names of the networks, and of the MLP, which it does not have."""
 
 
 def network_name(dataset: str, config: Config) -> str:
-    """A network, its data, and what its settings have that the paper's have not.
+    """The name of a network, its dataset, and the settings that differ from the paper's.
 
     Example:
         >>> network_name("cora", Config("gat", skip=True, heads=1, dropout=0))
@@ -27,7 +27,7 @@ def network_name(dataset: str, config: Config) -> str:
         "hidden": f"width {config.hidden}",
         "dropout": f"dropout {config.dropout:g}",
         "attention_dropout": f"attention dropout {config.attention_dropout:g}",
-        "feature_scaling": "features as they are",
+        "feature_scaling": "unscaled features",
         "learning_rate": f"learning rate {config.learning_rate:g}",
         "weight_decay": f"λ = {config.weight_decay:g}",
         "patience": f"patience {config.patience}",
@@ -57,7 +57,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def span(numbers: Sequence[int], noun: str) -> str:
-    """How many, where it is not the same everywhere.
+    """A count, or the range of several counts.
 
     Example:
         >>> span([100, 10, 100], "trial"), span([5, 5], "trial")

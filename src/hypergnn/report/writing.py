@@ -1,24 +1,26 @@
-"""From a folder of results to a file that a browser opens."""
+"""Write the page of a folder of results."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from hypergnn.datasets import Dataset
+from hypergnn.experiments.results import Results
 from hypergnn.persistence.files import write_atomic
 from hypergnn.report import figures as drawing
-from hypergnn.report.networks import Trained, show
-from hypergnn.report.page import Page, render
+from hypergnn.report.networks import Datasets, Trained, show
+from hypergnn.report.page import Page, render, weight
 from hypergnn.report.reproductions import page_of_results
-from hypergnn.report.runs import page_of_run, trained
+from hypergnn.report.runs import page_of_run
 from hypergnn.training.ledger import RUN
 
 PAGE = "report.html"
 LARGEST = 8_000_000
-"""Bytes that a page may have."""
-_RESERVE = 100_000
-"""Bytes for what is said of networks: controls, the map, and which have no place."""
+"""Largest size of a page in bytes."""
+RESERVE = 200_000
+"""Bytes for the text of a page: its tables, captions and notes."""
 
 
 def write(
@@ -30,15 +32,15 @@ def write(
     seed: int | None = None,
     on_step: Callable[[str], None] | None = None,
 ) -> Path:
-    """Write the page of a run, and return where it is.
+    """Write the page of a folder, and return its path.
 
     Args:
         run: A run folder, a folder of ``hypergnn reproduce``, or the compact results of one.
         out: The page; ``report.html`` in the folder if omitted.
-        figures: Folder for every chart as PNG and SVG, made if it is not there.
-        data_dir: Where to look for datasets first.
-        seed: Which split was drawn, where it was drawn.
-        on_step: Told what is being done, for those who wait.
+        figures: Folder for all charts as PNG and SVG, created if missing.
+        data_dir: Folder to search for datasets first.
+        seed: The seed of the random split, for datasets that have one.
+        on_step: Called with what is being done.
 
     Raises:
         ValueError: If the folder holds no results.
@@ -53,16 +55,50 @@ def write(
         'report.html'
     """
     folder = Path(run)
-    page, networks = _content(folder)
+    is_run = (folder / RUN).exists()
+    page, networks = page_of_run(folder) if is_run else page_of_results(Results.read(folder), folder)
+    target = folder / PAGE if out is None else Path(out)
+    return _write(page, networks, Datasets(data_dir=data_dir, seed=seed), target, figures, on_step)
+
+
+def write_results(
+    results: Results,
+    out: str | os.PathLike[str],
+    *,
+    datasets: Mapping[str, Dataset] | None = None,
+    on_step: Callable[[str], None] | None = None,
+) -> Path:
+    """Write the page of results that were read already, and return its path.
+
+    Args:
+        results: What was measured.
+        out: The page.
+        datasets: Datasets that are loaded already, by name.
+        on_step: Called with what is being done.
+
+    Raises:
+        ValueError: If there are no results of the paper's tables.
+        ImportError: If the libraries of the extra ``report`` are not installed.
+    """
+    page, networks = page_of_results(results, Path(out).parent)
+    return _write(page, networks, Datasets(datasets), Path(out), None, on_step)
+
+
+def _write(
+    page: Page,
+    networks: list[Trained],
+    datasets: Datasets,
+    target: Path,
+    figures: str | os.PathLike[str] | None,
+    on_step: Callable[[str], None] | None,
+) -> Path:
     charts = page.charts
     room = _fit(page)
-    shown = show(networks, data_dir=data_dir, seed=seed, budget=room, all_maps=figures is not None, on_step=on_step)
-    page.datasets, page.networks, page.left_out = shown.datasets, shown.networks, shown.left_out
+    shown = show(networks, datasets, budget=room, all_maps=figures is not None, on_step=on_step)
+    page.datasets, page.networks = shown.datasets, shown.networks
+    page.left_out += shown.left_out
     if not networks:
-        page.left_out.append(
-            "There is no trained network in this folder. Write the page of a run folder, where the networks are kept."
-        )
-    target = folder / PAGE if out is None else Path(out)
+        page.left_out.append("This folder holds no trained network. Write the page of a run folder to explore one.")
     write_atomic(target, render(page).encode())
     if figures is not None:
         drawing.save(charts, shown.maps, Path(figures))
@@ -70,22 +106,15 @@ def write(
 
 
 def _fit(page: Page) -> int:
-    """Leave out what a page is too heavy for, the curves first, and return the bytes that networks may have."""
+    """Leave out what makes the page too large, curves first, and return the bytes that networks may take."""
     if (room := _room(page)) < 0 and page.curves:
-        page.curves, page.curves_note = [], "The curves are not shown: the page would become too heavy."
+        page.curves, page.curves_note = [], "The curves are not shown: the page would become too large."
         room = _room(page)
     if room < 0:
-        page.distributions, page.trials_note = [], "The trials are not shown: the page would become too heavy."
+        page.distributions, page.trials_note = [], "The trials are not shown: the page would become too large."
         room = _room(page)
     return room
 
 
 def _room(page: Page) -> int:
-    return LARGEST - _RESERVE - len(render(page).encode())
-
-
-def _content(folder: Path) -> tuple[Page, list[Trained]]:
-    """The page without its networks, and the networks that it could show."""
-    if (folder / RUN).exists():
-        return page_of_run(folder), trained(folder)
-    return page_of_results(folder)
+    return LARGEST - RESERVE - weight(page)

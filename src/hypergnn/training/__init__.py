@@ -1,7 +1,8 @@
-"""Learning: trials trained together, recorded as they end, resumed where they stopped."""
+"""Training: trials run together, are recorded as they finish, and resume after an interruption."""
 
 from hypergnn.training.prediction import predict
-from hypergnn.training.session import Outcome, Progress
+from hypergnn.training.records import TrialRecord
+from hypergnn.training.session import Progress, Result
 from hypergnn.training.trainer import fit
 
-__all__ = ["Outcome", "Progress", "fit", "predict"]
+__all__ = ["Progress", "Result", "TrialRecord", "fit", "predict"]

@@ -1,4 +1,4 @@
-"""What a run is of: the data and the settings, in a form that can be compared with those of another run."""
+"""The configuration of a run: its data and settings, in a form that two runs can be compared by."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypergnn.models import Config
 
 
 def describe(data: Dataset, config: Config) -> dict[str, Any]:
-    """All that decides the outcome of a run, as it stands in its folder: changing any of it is another run."""
+    """Everything that determines the results of a run, as ``run.json`` holds it."""
     split = {"train": data.train, "val": data.val, "test": data.test}
     return {
         "data": {
@@ -32,7 +32,7 @@ def describe(data: Dataset, config: Config) -> dict[str, Any]:
 
 
 def _content(data: Dataset) -> str:
-    """A digest of features, labels and structure: where any of them differs, so does this."""
+    """A digest of features, labels and structures."""
     x, H, graph = data.x, data.hypergraph, data.graph
     matrix = [x] if isinstance(x, np.ndarray) else [x.data, x.indices, x.indptr]
     links = () if graph is None else graph.content

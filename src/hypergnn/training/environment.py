@@ -1,4 +1,4 @@
-"""Where a result comes from: versions, commit, processor."""
+"""The environment that produced a result: versions, commit, processor."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _LIBRARIES = ("torch", "numpy", "scipy")
 
 
 def environment() -> dict[str, Any]:
-    """Describe what this process computes with, in JSON's types.
+    """Describe the environment of this process, in JSON types.
 
     Returns:
-        The versions of this package, of Python and of the libraries under it; the commit, if the package runs from a
-        checkout, with ``-dirty`` behind it if files were changed since, else ``None``; the model of the processor, the
-        number of its cores, and the platform.
+        The versions of this package, of Python and of the numerical libraries; the commit if the package runs from a
+        checkout, followed by ``-dirty`` if files were changed, else ``None``; the processor model, the number of cores
+        and the platform.
 
     Example:
         >>> list(environment())
@@ -39,7 +39,7 @@ def environment() -> dict[str, Any]:
 
 
 def _commit(checkout: Path) -> str | None:
-    """The commit of ``checkout``; ``None`` if it is none, as of an installed package, or if ``git`` has no answer."""
+    """The commit of ``checkout``; ``None`` for an installed package, or if ``git`` does not answer."""
     if not (checkout / ".git").exists():
         return None
     command = ["git", "--no-optional-locks", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
@@ -51,7 +51,7 @@ def _commit(checkout: Path) -> str | None:
 
 
 def _cpu() -> str:
-    """The model of the processor, or the nearest to it that the platform tells."""
+    """The processor model, or the closest description that the platform gives."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:

@@ -1,15 +1,15 @@
-"""The run folder: one configuration, one record per finished trial; whatever kills a run, no finished trial is lost.
+"""The run folder: one configuration and one record per finished trial. A killed run loses no finished trial.
 
-| file | holds |
+| file | content |
 |---|---|
-| ``run.json`` | format, configuration, and each environment that it was started or added to in |
-| ``trials.jsonl`` | a record per finished trial, one JSON object with a ``seed`` per line |
-| ``curves.jsonl`` | the curves of trials that kept them, one JSON object per line |
-| ``run.lock`` | the process id of the last one that wrote |
+| ``run.json`` | format, configuration, and every environment that recorded trials |
+| ``trials.jsonl`` | one JSON object per finished trial, see :class:`hypergnn.training.records.TrialRecord` |
+| ``curves.jsonl`` | the curves of trials that were trained with them, one JSON object per line |
+| ``run.lock`` | the process id of the last writer |
 
-A line is on the disk before `Ledger.append` returns, and the curves of a trial before its record, so that a record
-never lacks its curves. A record counts once its line is whole; what a killed process has left of a line, and curves
-that have no record, are cut off when the run is opened again.
+`Ledger.append` returns after the line is on the disk. It writes the curves of a trial before its record, so a record
+never lacks its curves. A record counts once its line is complete. When a run is opened again, an incomplete last line
+and curves without a record are removed.
 """
 
 from __future__ import annotations
@@ -17,40 +17,40 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from hypergnn._utils.checks import check_size
 from hypergnn.persistence.files import append, cut, locked, sync_folder, write_atomic
 from hypergnn.persistence.json_lines import as_plain, differences, line, whole_lines
 from hypergnn.training.environment import environment
+from hypergnn.training.records import TrialRecord
 
 FORMAT = 1
 """The format of run folders that this version reads and writes."""
 RUN, TRIALS, CURVES, LOCK = "run.json", "trials.jsonl", "curves.jsonl", "run.lock"
 
-Record = dict[str, Any]
 Curves = dict[str, list[float | None]]
+"""Values per epoch by name, such as ``val_loss``."""
 
 _log = logging.getLogger(__name__)
 
 
 class Run:
-    """What a run folder holds, to look at: made by `read`; a `Ledger` is one that can be added to.
+    """The content of a run folder, read by `read`. A `Ledger` is a run that can be added to.
 
     Attributes:
         folder: The run folder.
-        configuration: What the run was started with.
-        environments: That in which the run was started, and each other one that trials were recorded in.
+        configuration: The data and the settings that the run was started with.
+        environments: The environment that started the run, then every other one that recorded trials.
     """
 
     def __init__(
-        self, folder: Path, head: Mapping[str, Any], records: dict[int, Record], curves: dict[int, Curves]
+        self, folder: Path, head: Mapping[str, Any], records: dict[int, TrialRecord], curves: dict[int, Curves]
     ) -> None:
-        """Hold what was read from ``folder``; `read` and `Ledger.open` do the reading."""
+        """Hold what was read from ``folder``; use `read` or `Ledger.open`."""
         self.folder = folder
         self.configuration: dict[str, Any] = head["configuration"]
         self.environments: tuple[dict[str, Any], ...] = tuple(head["environments"])
@@ -58,8 +58,8 @@ class Run:
         self._curves = curves
 
     @property
-    def records(self) -> tuple[Record, ...]:
-        """The records of the finished trials in the order of their seeds, whatever order they finished in."""
+    def records(self) -> tuple[TrialRecord, ...]:
+        """The records of the finished trials, in the order of their seeds."""
         return tuple(self._records[seed] for seed in sorted(self._records))
 
     @property
@@ -68,51 +68,52 @@ class Run:
         return frozenset(self._records)
 
     def missing(self, seeds: Iterable[int]) -> list[int]:
-        """Those of ``seeds`` that have no record yet, in the order given."""
+        """Those of ``seeds`` that have no record yet, in the given order."""
         return [seed for seed in seeds if seed not in self._records]
 
     def curves(self, seed: int) -> Curves:
-        """The curves of a finished trial by their names; empty if the trial kept none.
+        """The curves of a finished trial by name; empty if it was trained without them.
 
         Raises:
             ValueError: If the run has no record of ``seed``.
         """
         if seed not in self._records:
-            raise ValueError(f"seed must be one of a finished trial of {self.folder}; got {seed}. See Run.seeds.")
+            raise ValueError(f"seed must be that of a finished trial of {self.folder}; got {seed}. See Run.seeds.")
         return self._curves.get(seed, {})
 
 
 class Ledger(Run):
-    """A run folder to write to, by one process at a time; made by `Ledger.open`, and a context manager.
+    """A run folder to write to, by one process at a time. Use `Ledger.open` as a context manager.
 
     Example:
         >>> import tempfile
         >>> folder = tempfile.TemporaryDirectory()
+        >>> record = TrialRecord(seed=1, epochs=2, best_epoch=1, seconds=0.5, test_accuracy=80.0)
         >>> with Ledger.open(folder.name, {"model": "gcn"}) as ledger:
-        ...     ledger.append({"seed": 1, "test_accuracy": 0.8}, curves={"val_loss": [1.5, 1.25]})
+        ...     ledger.append(record, curves={"val_loss": [1.5, 1.25]})
         >>> with Ledger.open(folder.name, {"model": "gcn"}) as ledger:
-        ...     ledger.missing(range(3)), ledger.records, ledger.curves(1)
-        ([0, 2], ({'seed': 1, 'test_accuracy': 0.8},), {'val_loss': [1.5, 1.25]})
+        ...     ledger.missing(range(3)), ledger.records == (record,), ledger.curves(1)
+        ([0, 2], True, {'val_loss': [1.5, 1.25]})
         >>> folder.cleanup()
     """
 
-    _sizes: dict[str, int]  # of the files as far as they are whole
+    _sizes: dict[str, int]  # of the files, up to their last complete line
     _held: ExitStack  # the lock
     _is_open: bool = False
     _here: dict[str, Any] | None  # this environment, until run.json names it
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str], configuration: Mapping[str, Any]) -> Self:
-        """Start a run in ``folder``, or go on with the one that it holds.
+        """Start a run in ``folder``, or continue the one that it holds.
 
         Args:
-            folder: The run folder: of this very run, empty, or still to be made.
-            configuration: What the run does, in JSON's types.
+            folder: The run folder: one with this configuration, an empty one, or one to be created.
+            configuration: The data and the settings, in JSON types.
 
         Raises:
-            ValueError: If the folder holds a run of another configuration, something that is no run, or a corrupt file.
-            TypeError: If the configuration has values that JSON does not know.
-            LockedError: If the run is open already, here or in another process.
+            ValueError: If the folder holds a run with another configuration, other files, or a corrupt file.
+            TypeError: If the configuration has values that JSON cannot hold.
+            LockedError: If the run is already open, in this or another process.
         """
         folder = Path(folder)
         plain = as_plain("configuration", configuration)
@@ -126,42 +127,41 @@ class Ledger(Run):
             records, curves, sizes = _load(folder)
             for name, size in sizes.items():
                 if surplus := cut(folder / name, size):
-                    _log.warning("%s: cut off %d bytes of an unfinished trial", folder / name, surplus)
+                    _log.warning("%s: removed %d bytes of an unfinished trial", folder / name, surplus)
             ledger = cls(folder, head, records, curves)
             ledger._here = here if head["environments"][-1] != here else None
             ledger._sizes, ledger._held, ledger._is_open = sizes, stack.pop_all(), True
         return ledger
 
-    def append(self, record: Mapping[str, Any], *, curves: Mapping[str, Sequence[float | None]] | None = None) -> None:
-        """Add the record of a finished trial; it is on the disk when the function returns.
+    def append(self, record: TrialRecord, *, curves: Mapping[str, Sequence[float | None]] | None = None) -> None:
+        """Add the record of a finished trial. It is on the disk when the function returns.
 
         Args:
-            record: What came out, in JSON's types; ``"seed"`` says of which trial. ``None`` stands for a number that
-                there is not: NaN and infinity are refused.
-            curves: Values per epoch, by name. They keep nine significant digits: all that float32 has.
+            record: The record. NaN and infinity are refused; use ``None`` for a missing number.
+            curves: Values per epoch by name, stored with the nine significant digits that float32 has.
 
         Raises:
-            ValueError: If the seed has a record already or is missing, a number is not finite, or the ledger is closed.
-            TypeError: If a value is not of JSON's types.
-            OSError: If the disk is full or broken; the run is then as it was before, and the record can be given again.
+            ValueError: If the seed already has a record, a number is not finite, or the ledger is closed.
+            TypeError: If a value is not of a JSON type.
+            OSError: If the disk is full or broken. The run is then unchanged, and the record can be added again.
         """
         self._check_open()
-        plain: Record = as_plain("record", record)
-        seed = check_size('record["seed"]', plain.get("seed"))
+        plain = as_plain("record", record.to_json())
+        seed = record.seed
         if seed in self._records:
             raise ValueError(
-                f'record["seed"] must be new to the run; {self.folder} has a record of seed {seed} already. '
-                "Ledger.missing tells which seeds have none."
+                f"record.seed must be new to the run; {self.folder} already has a record of seed {seed}. "
+                "Ledger.missing lists the seeds that have none."
             )
-        kept = _as_curves(curves or {})
+        rounded = _as_curves(curves or {})
         self._note_environment()
-        if kept:
-            self._sizes[CURVES] = append(self.folder / CURVES, line({"seed": seed, **kept}), at=self._sizes[CURVES])
+        if rounded:
+            self._sizes[CURVES] = append(self.folder / CURVES, line({"seed": seed, **rounded}), at=self._sizes[CURVES])
         self._sizes[TRIALS] = append(self.folder / TRIALS, line(plain), at=self._sizes[TRIALS])
-        self._records[seed], self._curves[seed] = plain, kept
+        self._records[seed], self._curves[seed] = record, rounded
 
     def _note_environment(self) -> None:
-        """Add this environment to those of the run before its first record: to look at a run adds nothing to it."""
+        """Add this environment before its first record. A run that is only opened stays unchanged."""
         if self._here is not None:
             self.environments = (*self.environments, self._here)
             head = {"format": FORMAT, "configuration": self.configuration, "environments": self.environments}
@@ -169,16 +169,16 @@ class Ledger(Run):
             self._here = None
 
     def close(self) -> None:
-        """Release the folder; what was read and written can still be looked at."""
+        """Release the folder. Records and curves can still be read from this object."""
         self._is_open = False
         self._held.close()
 
     def _check_open(self) -> None:
         if not self._is_open:
-            raise ValueError(f"the ledger of {self.folder} must be open to write; it is closed. Use Ledger.open again.")
+            raise ValueError(f"the ledger of {self.folder} must be open for writing; it is closed. Use Ledger.open.")
 
     def __enter__(self) -> Self:
-        """Return the ledger, open since `Ledger.open`."""
+        """Return the ledger, which `Ledger.open` has opened."""
         return self
 
     def __exit__(
@@ -189,14 +189,14 @@ class Ledger(Run):
 
 
 def read(folder: str | os.PathLike[str], *, curves: bool = True) -> Run:
-    """Read a run folder without a lock and without a change to it, even while another process adds to it.
+    """Read a run folder without locking or changing it, even while another process adds to it.
 
     Args:
         folder: The run folder.
-        curves: Whether the curves are wanted, too; they are a hundred times as large as the rest.
+        curves: Whether to read the curves too; they are a hundred times as large as the rest.
 
     Returns:
-        The run with the trials that are finished by now; a line that is being written is left out.
+        The run with the trials finished so far. A line that is still being written is left out.
 
     Raises:
         ValueError: If the folder holds no run, or a corrupt file.
@@ -204,29 +204,44 @@ def read(folder: str | os.PathLike[str], *, curves: bool = True) -> Run:
     Example:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder, Ledger.open(folder, {"model": "gcn"}) as ledger:
-        ...     ledger.append({"seed": 0, "test_accuracy": 0.8})
-        ...     read(folder).records
-        ({'seed': 0, 'test_accuracy': 0.8},)
+        ...     ledger.append(TrialRecord(seed=0, epochs=2, best_epoch=1, seconds=0.5, test_accuracy=80.0))
+        ...     [record.test_accuracy for record in read(folder).records]
+        [80.0]
     """
     head = _read_head(Path(folder))
     records, found, _ = _load(Path(folder), with_curves=curves)
     return Run(Path(folder), head, records, found)
 
 
+def read_curves(folder: str | os.PathLike[str], seeds: Collection[int]) -> dict[int, Curves]:
+    """Read only the curves of some trials, by seed; trials without curves are left out.
+
+    Example:
+        >>> import tempfile
+        >>> record = TrialRecord(seed=0, epochs=2, best_epoch=1, seconds=0.5, test_accuracy=80.0)
+        >>> with tempfile.TemporaryDirectory() as folder, Ledger.open(folder, {"model": "gcn"}) as ledger:
+        ...     ledger.append(record, curves={"val_loss": [1.5, 1.25]})
+        ...     read_curves(folder, [0, 1])
+        {0: {'val_loss': [1.5, 1.25]}}
+    """
+    lines = whole_lines(Path(folder) / CURVES)
+    return {entry.pop("seed"): entry for entry, _ in lines if entry["seed"] in seeds}
+
+
 def is_left_over(name: str) -> bool:
-    """Whether a file of that name is all that a run which was stopped at its start may leave in its folder."""
+    """Whether a file of this name may remain in the folder of a run that was stopped while starting."""
     return name == LOCK or name.startswith(f".{RUN}.")
 
 
 def _check_folder(folder: Path) -> None:
-    """Raise if ``folder`` holds things, but no run; what a start that was killed has left is no matter."""
+    """Raise if ``folder`` holds files but no run. Files of a start that was killed do not count."""
     if folder.exists() and not folder.is_dir():
-        raise ValueError(f"folder must be a folder, or a name that is free; {folder} is a file.")
+        raise ValueError(f"folder must be a folder or a new name; {folder} is a file.")
     names = set(os.listdir(folder)) if folder.exists() else set()
     others = sorted(name for name in names if not is_left_over(name))
     if others and RUN not in names:
         raise ValueError(
-            f"folder must be empty, new, or hold a run; {folder} has no {RUN}, but {others[0]!r}. Take another folder."
+            f"folder must be new, empty, or hold a run; {folder} has {others[0]!r} but no {RUN}. Use another folder."
         )
 
 
@@ -240,7 +255,7 @@ def _start_or_continue(folder: Path, configuration: dict[str, Any], here: dict[s
             raise ValueError(
                 f"configuration must be that of the run in {folder}; it differs:\n  "
                 + "\n  ".join(changes)
-                + "\nTake another folder for the new configuration, or go on with the old one."
+                + "\nUse another folder for the new configuration, or continue with the old one."
             )
         return head
     head = {"format": FORMAT, "configuration": configuration, "environments": [here]}
@@ -258,25 +273,37 @@ def _read_head(folder: Path) -> dict[str, Any]:
         raise ValueError(f"folder must hold a run; {folder} has no {RUN}.")
     try:
         head: dict[str, Any] = json.loads(path.read_bytes())
-        made = head["format"], head["configuration"], head["environments"][-1]
+        written = head["format"], head["configuration"], head["environments"][-1]
     except (ValueError, TypeError, LookupError) as error:
         raise ValueError(f"{path} must describe a run; it is corrupt. Restore it from a copy.") from error
-    if made[0] != FORMAT:
-        raise ValueError(f"{path} must be of format {FORMAT}; got {made[0]!r}. Use the version of hypergnn it names.")
+    if written[0] != FORMAT:
+        raise ValueError(
+            f"{path} must have format {FORMAT}; got {written[0]!r}. Use the version of hypergnn that it names."
+        )
     return head
 
 
-def _load(folder: Path, *, with_curves: bool = True) -> tuple[dict[int, Record], dict[int, Curves], dict[str, int]]:
-    """Records, their curves, and how far each file is whole; trials first: a record's curves were there before it."""
+def _load(
+    folder: Path, *, with_curves: bool = True
+) -> tuple[dict[int, TrialRecord], dict[int, Curves], dict[str, int]]:
+    """Records, curves, and the size of each file up to its last complete line.
+
+    Trials are read first: the curves of a record were written before it.
+    """
     trials = whole_lines(folder / TRIALS)
-    records: dict[int, Record] = {}
-    for number, (record, _) in enumerate(trials, start=1):
-        if record["seed"] in records:
+    records: dict[int, TrialRecord] = {}
+    for number, (entry, _) in enumerate(trials, start=1):
+        if entry["seed"] in records:
             raise ValueError(
                 f"{folder / TRIALS}, line {number}: each seed must have one record; "
-                f"seed {record['seed']} has one before. Take one of the lines out."
+                f"seed {entry['seed']} already has one. Remove one of the lines."
             )
-        records[record["seed"]] = record
+        try:
+            records[entry["seed"]] = TrialRecord.from_json(entry)
+        except ValueError as error:
+            raise ValueError(
+                f"{folder / TRIALS}, line {number}: {error} Remove the line to repeat the trial."
+            ) from error
     lines = whole_lines(folder / CURVES) if with_curves else []
     drawn = [(entry, end) for entry, end in lines if entry["seed"] in records]
     curves = {entry.pop("seed"): entry for entry, _ in drawn}
@@ -284,9 +311,9 @@ def _load(folder: Path, *, with_curves: bool = True) -> tuple[dict[int, Record],
 
 
 def _as_curves(curves: Mapping[str, Sequence[float | None]]) -> Curves:
-    """Curves as JSON will give them back, in the nine significant digits that tell all float32 numbers apart."""
+    """Curves as JSON gives them back, with the nine significant digits that distinguish all float32 numbers."""
     if "seed" in curves:
-        raise ValueError("curves must not have the name 'seed', which says whose they are. Take another name.")
+        raise ValueError("curves must not be named 'seed': that key identifies the trial. Use another name.")
     rounded = {
         name: [None if value is None else float(f"{float(value):.9g}") for value in values]
         for name, values in curves.items()

@@ -1,12 +1,11 @@
-"""What a session of training keeps and tells: the records of its trials, the best model, how far it is."""
+"""One call of ``fit``: it records finished trials, saves the best model and reports progress."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import isfinite
+from math import inf, isfinite
 from statistics import mean, stdev
-from typing import Any
 
 from hypergnn._utils.display import html_table
 from hypergnn.datasets import Dataset
@@ -14,6 +13,7 @@ from hypergnn.models import Config, Network
 from hypergnn.persistence.models import save
 from hypergnn.training.engine import Trial
 from hypergnn.training.ledger import Ledger
+from hypergnn.training.records import FIELDS, TrialRecord
 
 MODEL_FILE = "model.safetensors"
 _SHOWN = 10
@@ -21,59 +21,63 @@ _SHOWN = 10
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is: what ``on_progress`` gets several times a second and after each finished trial."""
+    """The state of a run, passed to ``on_progress`` several times a second and after each finished trial."""
 
     done: int
-    """Trials finished, those of earlier sessions included."""
+    """Finished trials, earlier sessions included."""
     total: int
     running: int
-    """Trials in training at the moment."""
+    """Trials in training now."""
     epochs: int
     """Epochs trained in this session, summed over trials."""
     test_accuracy: tuple[float, ...]
     """Of the finished trials, in percent."""
     trial_epochs: tuple[int, ...]
-    """Of the finished trials, those of earlier sessions included."""
+    """Epochs of each finished trial, earlier sessions included."""
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Result:
     """The records of all finished trials of a run, in the order of their seeds.
 
     Example:
-        >>> run = Outcome([{"seed": 0, "test_accuracy": 80.0}, {"seed": 1, "test_accuracy": 82.0}], interrupted=False)
-        >>> run
-        Outcome(2 trials, test accuracy 81.00 ± 1.41 %)
+        >>> trials = [
+        ...     TrialRecord(seed=seed, epochs=300, best_epoch=199, seconds=2.5, test_accuracy=accuracy)
+        ...     for seed, accuracy in enumerate([80.0, 82.0])
+        ... ]
+        >>> Result(trials, interrupted=False)
+        Result(2 trials, test accuracy 81.00 ± 1.41 %)
+        >>> Result(trials, interrupted=False).records[1].test_accuracy
+        82.0
     """
 
-    records: list[dict[str, Any]]
+    records: list[TrialRecord]
     interrupted: bool
-    """Whether the run was stopped before all trials had ended."""
+    """Whether the run was stopped before all trials had finished."""
 
     def test_accuracy(self) -> tuple[float, float]:
         """Mean and standard deviation over the trials, in percent."""
-        values = [record["test_accuracy"] for record in self.records]
+        values = [record.test_accuracy for record in self.records]
         return mean(values), stdev(values) if len(values) > 1 else 0.0
 
     def __repr__(self) -> str:
-        """The outcome at a glance."""
+        """The number of trials and their test accuracy."""
         if not self.records:
-            return "Outcome(no trial)"
+            return "Result(no trials)"
         centre, spread = self.test_accuracy()
         if len(self.records) == 1:
-            return f"Outcome(1 trial, test accuracy {centre:.2f} %)"
-        return f"Outcome({len(self.records)} trials, test accuracy {centre:.2f} ± {spread:.2f} %)"
+            return f"Result(1 trial, test accuracy {centre:.2f} %)"
+        return f"Result({len(self.records)} trials, test accuracy {centre:.2f} ± {spread:.2f} %)"
 
     def _repr_html_(self) -> str:
-        wanted = ("seed", "epochs", "best_epoch", "train_accuracy", "val_accuracy", "test_accuracy", "seconds")
-        columns = [name for name in wanted if any(name in record for record in self.records)]
-        rows = [[record.get(name) for name in columns] for record in self.records[:_SHOWN]]
+        names = [name for name in FIELDS if any(getattr(record, name) is not None for record in self.records)]
+        rows = [[getattr(record, name) for name in names] for record in self.records[:_SHOWN]]
         more = f", the first {_SHOWN}" if len(self.records) > _SHOWN else ""
-        return html_table(f"{self!r}{more}", [name.replace("_", " ") for name in columns], rows)
+        return html_table(f"{self!r}{more}", [name.replace("_", " ") for name in names], rows)
 
 
 class Session:
-    """What is finished, and who is told of it."""
+    """The finished trials of one call, and the listeners that follow its progress."""
 
     def __init__(
         self,
@@ -84,29 +88,30 @@ class Session:
         curves: bool,
         listeners: Sequence[Callable[[Progress], None]],
     ) -> None:
-        """Begin with what the ledger holds."""
+        """Start with the records of the ledger."""
         self.data, self.config, self.ledger, self.total = data, config, ledger, total
         self.keeps_curves, self.listeners = curves, listeners
-        self.records = {record["seed"]: dict(record) for record in (ledger.records if ledger else ())}
+        self.records = {record.seed: record for record in (ledger.records if ledger else ())}
         self.epochs = 0
         self.running = 0
 
     def finish(self, trial: Trial) -> None:
-        """Keep a trial. The model goes to disk before the record: a record says that all of its trial is there."""
+        """Record a trial. The model is saved before the record, so that a record implies that its model was saved."""
         record = as_record(trial)
-        lowest = min((one["val_loss"] for one in self.records.values()), default=float("inf"))
+        losses = [one.val_loss for one in self.records.values() if one.val_loss is not None]
         if self.ledger is not None:
-            if record["val_loss"] < lowest:
+            if trial.loss["val"] < min(losses, default=inf):
                 self._save_model(trial)
             self.ledger.append(record, curves=_finite_curves(trial) if self.keeps_curves else None)
         self.records[trial.seed] = record
         self.tell()
 
     def tell(self) -> None:
-        """Tell all listeners how far it is."""
+        """Report the progress to all listeners."""
         if self.listeners:
             done = [self.records[seed] for seed in sorted(self.records) if seed < self.total]
-            accuracy, epochs = (tuple(record[what] for record in done) for what in ("test_accuracy", "epochs"))
+            accuracy = tuple(record.test_accuracy for record in done)
+            epochs = tuple(record.epochs for record in done)
             for listener in self.listeners:
                 listener(Progress(len(done), self.total, self.running, self.epochs, accuracy, epochs))
 
@@ -139,16 +144,22 @@ class Session:
 
 
 def _finite_curves(trial: Trial) -> dict[str, list[float | None]]:
-    """The curves with ``None`` where a loss has grown beyond all numbers, which JSON cannot hold."""
+    """The curves with ``None`` for infinite losses, which JSON cannot hold."""
     return {name: [loss if isfinite(loss) else None for loss in curve] for name, curve in trial.curves.items()}
 
 
-def as_record(trial: Trial) -> dict[str, Any]:
-    """A trial as one line of the ledger."""
-    judged = {
-        f"{part}_{what}": values[part]
-        for what, values in (("accuracy", trial.accuracy), ("loss", trial.loss))
-        for part in ("train", "val", "test")
-    }
-    times = {"epochs": trial.epochs, "best_epoch": trial.best_epoch, "seconds": round(trial.seconds, 3)}
-    return {"seed": trial.seed, **times, **judged}
+def as_record(trial: Trial) -> TrialRecord:
+    """The record of a trial that the engine has finished."""
+    accuracy, loss = trial.accuracy, trial.loss
+    return TrialRecord(
+        seed=trial.seed,
+        epochs=trial.epochs,
+        best_epoch=trial.best_epoch,
+        seconds=round(trial.seconds, 3),
+        train_accuracy=accuracy["train"],
+        val_accuracy=accuracy["val"],
+        test_accuracy=accuracy["test"],
+        train_loss=loss["train"],
+        val_loss=loss["val"],
+        test_loss=loss["test"],
+    )

@@ -20,7 +20,7 @@ from hypergnn.training.engine import Trial
 from hypergnn.training.ledger import Ledger
 from hypergnn.training.order import near_together
 from hypergnn.training.plan import Plan, Task
-from hypergnn.training.session import Outcome, Progress, Session
+from hypergnn.training.session import Progress, Result, Session
 from hypergnn.training.workers import train_all
 
 LARGEST_BATCH = 32
@@ -41,7 +41,7 @@ def fit(
     curves: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
     progress: bool = False,
-) -> Outcome:
+) -> Result:
     """Train a network ``trials`` times, with the seeds 0, 1, 2, …, and judge each on the test vertices.
 
     On one kind of processor, a trial's outcome depends on its seed only: not on the others, on ``batch``, on ``jobs``
@@ -65,7 +65,7 @@ def fit(
         >>> import hypergnn as hg
         >>> data = hg.datasets.load("digits")
         >>> run = fit(data, Config(max_epochs=3), trials=2)
-        >>> [record["epochs"] for record in run.records]
+        >>> [record.epochs for record in run.records]
         [3, 3]
     """
     config = paper_config(data.name) if config is None else config
@@ -91,7 +91,7 @@ def fit(
             plan, config, [missing[i : i + size] for i in range(0, len(missing), size)], jobs, session
         )
     records = [session.records[seed] for seed in sorted(session.records) if seed < trials]
-    return Outcome(records, interrupted)
+    return Result(records, interrupted)
 
 
 def _train_all(plan: Plan, config: Config, batches: Sequence[Sequence[int]], jobs: int, session: Session) -> bool:
