@@ -86,9 +86,12 @@ fmt: $(DEV) ## format the code and apply the fixes that lint knows
 	$(BIN)/ruff check --fix --quiet .
 	$(BIN)/ruff format .
 
-dist: $(DEV) ## build the wheel and the source archive in dist/
+dist: ## build the wheel and the source archive in dist/, with nothing else installed
 	rm -rf dist
-	$(BIN)/python -m build
+	$(PYTHON) -m venv dist/venv
+	dist/venv/$(SCRIPTS)/python $(PIP_INSTALL) "build>=1.2"
+	dist/venv/$(SCRIPTS)/python -m build
+	rm -rf dist/venv
 
 clean: ## remove the virtual environments, caches and builds
 	rm -rf $(VENV) $(LOWEST) .coverage* htmlcov dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

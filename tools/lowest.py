@@ -19,7 +19,8 @@ def lowest(extra: str) -> dict[str, str]:
         extra: The extra; the extras that it includes are followed.
     """
     project = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["project"]
-    extras, bounds = project["optional-dependencies"], {}
+    extras = project["optional-dependencies"]
+    bounds: dict[str, str] = {}
     waiting = [*project["dependencies"], *extras[extra]]
     while waiting:
         requirement = waiting.pop()
