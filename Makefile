@@ -55,7 +55,7 @@ coverage: $(DEV) ## measure which lines and branches the tests execute
 	$(PYTEST) $(PARALLEL) -m "not mutant and not timing and not style" --cov --cov-report=term --cov-report=html
 
 lowest: $(LOWEST)/.ready ## run the fast tests with the lowest versions that pyproject.toml allows
-	OMP_NUM_THREADS=1 $(LOWEST)/$(SCRIPTS)/python -m pytest $(PARALLEL) tests src -m "$(FAST)"
+	OMP_NUM_THREADS=1 $(LOWEST)/$(SCRIPTS)/python -m pytest $(PARALLEL) tests src -m "$(FAST)" -W ignore::DeprecationWarning
 
 check: lint types project ## format, lint, types, project files, then every test
 	$(PYTEST) $(PARALLEL) -m "not style and not timing"
