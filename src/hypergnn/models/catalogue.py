@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable
+from typing import Literal, NamedTuple
 
 from hypergnn import layers
 from hypergnn.layers import Layer
@@ -27,22 +27,3 @@ KINDS = {
     "mlp": Kind(layers.Dense, ()),
 }
 """The networks by the names that the command line knows."""
-
-
-def check_structures(model: str, given: Mapping[str, Any], owner: str | None = None) -> None:
-    """Raise unless there are all structures that a model needs.
-
-    Args:
-        model: One of :data:`KINDS`.
-        given: The structures by name; ``None`` for one that is missing.
-        owner: What they belong to, such as a dataset, if not to the caller.
-
-    Example:
-        >>> check_structures("gcn", {"graph": None})
-        Traceback (most recent call last):
-        ValueError: the model 'gcn' needs a graph; got none.
-    """
-    for name in KINDS[model].structures:
-        if given.get(name) is None:
-            whose = "; got none" if owner is None else f", and {owner} has none: choose another model"
-            raise ValueError(f"the model {model!r} needs a {name}{whose}.")

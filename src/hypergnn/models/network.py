@@ -15,8 +15,9 @@ from hypergnn.functional.pairwise import AnyGraph
 from hypergnn.functional.projection import drop, project
 from hypergnn.kernels.dropout import activate, dropout
 from hypergnn.layers import Layer
-from hypergnn.models.catalogue import KINDS, check_structures
+from hypergnn.models.catalogue import KINDS
 from hypergnn.models.config import Config
+from hypergnn.models.requirements import check_structures
 from hypergnn.structures.two_sided import TwoSided
 
 Step = tuple[Any, ...]
