@@ -15,27 +15,36 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hypergnn import construct, datasets, functional, io, models, training
+    from hypergnn import construct, datasets, functional, io, layers, loader, models, training
+    from hypergnn.datasets import Dataset
     from hypergnn.drawing import draw
     from hypergnn.estimators import HypergraphClassifier, HypergraphEmbedding
-    from hypergnn.explanations import explain
+    from hypergnn.explanations import Explanation, explain
     from hypergnn.layers import GraphAttention, GraphConv, HypergraphAttention, HypergraphConv
-    from hypergnn.persistence.models import load, save
+    from hypergnn.models import Config, Network
+    from hypergnn.persistence.models import SavedModel, load, save
     from hypergnn.persistence.onnx import export_onnx
-    from hypergnn.structures.graph import Graph
-    from hypergnn.structures.hypergraph import Hypergraph
+    from hypergnn.structures import Block, Graph, GraphBlock, Hypergraph, SharedGraph
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Block",
+    "Config",
+    "Dataset",
+    "Explanation",
     "Graph",
     "GraphAttention",
+    "GraphBlock",
     "GraphConv",
     "Hypergraph",
     "HypergraphAttention",
     "HypergraphClassifier",
     "HypergraphConv",
     "HypergraphEmbedding",
+    "Network",
+    "SavedModel",
+    "SharedGraph",
     "construct",
     "datasets",
     "draw",
@@ -43,21 +52,31 @@ __all__ = [
     "export_onnx",
     "functional",
     "io",
+    "layers",
     "load",
+    "loader",
     "models",
     "save",
     "training",
 ]
 
-_HOME = {
-    "Graph": "structures.graph",
+_ROOM = {
+    "Block": "structures",
+    "Config": "models",
+    "Dataset": "datasets",
+    "Explanation": "explanations",
+    "Graph": "structures",
     "GraphAttention": "layers",
+    "GraphBlock": "structures",
     "GraphConv": "layers",
-    "Hypergraph": "structures.hypergraph",
+    "Hypergraph": "structures",
     "HypergraphAttention": "layers",
     "HypergraphClassifier": "estimators",
     "HypergraphConv": "layers",
     "HypergraphEmbedding": "estimators",
+    "Network": "models",
+    "SavedModel": "persistence.models",
+    "SharedGraph": "structures",
     "draw": "drawing",
     "explain": "explanations",
     "export_onnx": "persistence.onnx",
@@ -70,9 +89,9 @@ def __getattr__(name: str) -> Any:
     """Import a public name when it is first asked for, so that the command line need not wait for torch."""
     if name not in __all__:
         raise AttributeError(f"module 'hypergnn' has no attribute {name!r}")
-    if name not in _HOME:
+    if name not in _ROOM:
         return import_module(f"hypergnn.{name}")
-    value = getattr(import_module(f"hypergnn.{_HOME[name]}"), name)
+    value = getattr(import_module(f"hypergnn.{_ROOM[name]}"), name)
     globals()[name] = value
     return value
 

@@ -265,7 +265,7 @@ def test_the_plot_is_returned_and_not_shown():
         ({"x": None}, ValueError, r"x must be given with a hypergraph"),
         ({"model": torch.nn.Linear(3, 3)}, TypeError, r"model must be a network.*got Linear"),
         ({"H": GRAPH}, TypeError, r"H must be a Hypergraph or a Dataset; got Graph"),
-        ({"H": None}, ValueError, r"the model needs a hypergraph; got none"),
+        ({"H": None}, ValueError, r"needs a hypergraph, and none was passed"),
         (
             {"model": make(hg.GraphAttention), "graph": SharedGraph.from_hypergraph(H)},
             TypeError,

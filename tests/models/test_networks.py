@@ -56,7 +56,7 @@ def test_networks_say_which_structure_they_need(model):
         given = {**GIVEN, name: None}
         with pytest.raises(ValueError, match=f"needs a {name}, and none was passed"):
             network(torch.rand(5, 4), **given)
-    with pytest.raises(ValueError, match="needs a graph, and digits has none. Add one, or choose another model"):
+    with pytest.raises(ValueError, match=r"needs a graph, and digits has none\. Add one, or choose another model"):
         check_structures("gat", {"graph": None}, "digits")
 
 

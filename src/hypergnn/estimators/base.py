@@ -204,7 +204,7 @@ class HypergraphEstimator(BaseEstimator):  # type: ignore[misc]
         """The values of the training rows; equal rows share their mean, unless the caller gave the hypergraph."""
         return values if self._is_given else self._known.mean(values)[self._known.group]
 
-    def _of_rows(self, X: Any, trained: Values, read: Callable[[Features, Hypergraph], Tensor]) -> Values:
+    def _of_rows(self, X: Any, trained: Values, read: Callable[[Any, sparse.csr_array], Tensor]) -> Values:
         """The values of each row: those of training if it is a training row, else what its hyperedges give it."""
         rows = self._read(X, reset=False)
         features = self._relation.features(rows)
@@ -216,11 +216,15 @@ class HypergraphEstimator(BaseEstimator):  # type: ignore[misc]
         out[group >= 0] = known[group[group >= 0]]
         new = np.flatnonzero(group < 0)
         if new.size:
-            joined = sparse.csr_array(self._relation.join(rows))[new]
-            readers = Hypergraph.from_scipy(joined, weight=self.hypergraph_.weight)
+            memberships = sparse.csr_array(self._relation.join(rows))[new]
             with one_thread(), torch.no_grad():
-                out[new] = read(as_features(features[new]), readers).numpy()
+                out[new] = read(features[new], memberships).numpy()
         return out
+
+    def _with_new(self, features: Any) -> Features:
+        """The features of the training rows, followed by those of new rows."""
+        stack = sparse.vstack if sparse.issparse(features) else np.vstack
+        return as_features(stack([self._features, features]))
 
 
 def _check_options(options: Mapping[str, Any], construct: str) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
@@ -16,6 +17,7 @@ from hypergnn._utils.tables import row_names
 from hypergnn.estimators.base import HypergraphEstimator, as_features, check_order, one_thread
 from hypergnn.estimators.labels import check_all_labelled, encode_labels
 from hypergnn.explanations import Explanation, explain
+from hypergnn.models import KINDS
 from hypergnn.persistence.models import SavedModel
 from hypergnn.structures.hypergraph import Hypergraph
 
@@ -218,6 +220,12 @@ class HypergraphClassifier(ClassifierMixin, HypergraphEstimator):  # type: ignor
         with one_thread():
             return explain(named, self.hypergraph_, number, x=self._features, target=classes.index(wanted))
 
-    def _probabilities(self, x_new: Any, readers: Hypergraph) -> Tensor:
-        scores = self.network_.read(as_features(self._features), self.hypergraph_, x_new, readers)
-        return scores.double().softmax(-1)  # type: ignore[union-attr]
+    def _probabilities(self, features: Any, memberships: sparse.csr_array) -> Tensor:
+        """The probabilities of new rows, ``(rows, n_classes)``."""
+        if not KINDS[self.model].structures:
+            scores = self.network_(as_features(features))
+        else:
+            blocks = self.hypergraph_.joined_by(memberships, self.depth)
+            scores = self.network_(self._with_new(features), hypergraph=blocks)
+        probabilities: Tensor = scores.double().softmax(-1)
+        return probabilities

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy.typing as npt
 import torch
+from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
@@ -14,8 +15,9 @@ from torch import Tensor
 from hypergnn._utils.checks import check_size
 from hypergnn.estimators.base import HypergraphEstimator, as_features, one_thread
 from hypergnn.estimators.labels import encode_labels
-from hypergnn.functional import hypergraph_conv, hypergraph_read
+from hypergnn.functional import hypergraph_conv
 from hypergnn.functional.projection import to_dense
+from hypergnn.models import KINDS
 from hypergnn.structures.hypergraph import Hypergraph
 
 
@@ -142,11 +144,14 @@ class HypergraphEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Hyp
             x = hypergraph_conv(x, self.hypergraph_, normalization="row")
         return to_dense(x)
 
-    def _embed_new(self, x_new: Any, readers: Hypergraph) -> Tensor:
-        x = as_features(self._features)
+    def _embed_new(self, features: Any, memberships: sparse.csr_array) -> Tensor:
+        """The embedding of new rows."""
+        if self.trained and not KINDS[self.model].structures:
+            return to_dense(self.network_.hidden(as_features(features)))
         if self.trained:
-            return to_dense(self.network_.read(x, self.hypergraph_, x_new, readers, hidden=True))
-        for _ in range(self.steps):
-            x_new = hypergraph_read(x, self.hypergraph_, readers, normalization="row")
-            x = hypergraph_conv(x, self.hypergraph_, normalization="row")
-        return to_dense(x_new)
+            blocks = self.hypergraph_.joined_by(memberships, self.depth - 1)
+            return to_dense(self.network_.hidden(self._with_new(features), hypergraph=blocks))
+        x = self._with_new(features)
+        for block in self.hypergraph_.joined_by(memberships, self.steps):
+            x = hypergraph_conv(x, block, normalization="row")
+        return to_dense(x)

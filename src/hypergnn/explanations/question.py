@@ -19,7 +19,7 @@ from hypergnn.functional.checks import Features
 from hypergnn.kernels import elu_dropout
 from hypergnn.layers import Layer
 from hypergnn.loader.receptive_field import Structure
-from hypergnn.models import KINDS, Network
+from hypergnn.models import KINDS, Network, check_structures
 from hypergnn.persistence.models import SavedModel
 from hypergnn.structures.graph import Graph
 from hypergnn.structures.hypergraph import Hypergraph
@@ -29,7 +29,7 @@ from hypergnn.structures.sparse_features import SparseFeatures
 from hypergnn.training.plan import Task
 from hypergnn.training.prediction import in_order
 
-_TAKES: dict[Any, tuple[str, ...]] = {kind.layer: kind.structures for kind in KINDS.values()}
+_KIND_OF: dict[Any, str] = {kind.layer: name for name, kind in KINDS.items()}
 
 
 @dataclass(frozen=True)
@@ -43,11 +43,14 @@ class _Question:
     x_hyperedge: Tensor | None
 
     @property
+    def kind(self) -> str:
+        """The kind of network that the model is, or that it is a layer of."""
+        return self.model.config.model if isinstance(self.model, Network) else _KIND_OF[type(self.model)]
+
+    @property
     def takes(self) -> tuple[str, ...]:
         """The structures that the model takes."""
-        return (
-            KINDS[self.model.config.model].structures if isinstance(self.model, Network) else _TAKES[type(self.model)]
-        )
+        return KINDS[self.kind].structures
 
     def names(self, what: str) -> Names | None:
         """Names of vertices or hyperedges, if there are any."""
@@ -145,9 +148,7 @@ def _question(model: Any, H: Any, x: Any, graph: Graph | SharedGraph | None, x_h
     structures = dict(zip(("graph", "hypergraph"), own, strict=True))
     there = {name: one.to(like.device) for name, one in structures.items() if one is not None}
     asked = _Question(network, features, there, _class_names(model, H), x_hyperedge)
-    for name in asked.takes:
-        if name not in there:
-            raise ValueError(f"the model needs a {name}; got none.")
+    check_structures(asked.kind, there)
     return asked
 
 

@@ -12,8 +12,7 @@ from torch import Tensor
 from hypergnn.datasets import Dataset
 from hypergnn.explanations.parts import attention_of
 from hypergnn.explanations.question import run_network
-from hypergnn.models import KINDS
-from hypergnn.models import check_structures
+from hypergnn.models import KINDS, check_structures
 from hypergnn.persistence.models import SavedModel
 from hypergnn.training.plan import Task
 

@@ -118,8 +118,7 @@ class Session:
     def _save_model(self, trial: Trial) -> None:
         if self.ledger is None:
             return
-        network = Network(self.config, self.data.n_features, self.data.n_classes)
-        network.load_state_dict(trial.parameters)
+        network = Network.from_parameters(self.config, self.data.n_features, self.data.n_classes, trial.parameters)
         about = {
             "data": self.data.name,
             "feature_names": self.data.feature_names,

@@ -107,7 +107,8 @@ def _backward_transition(ctx: Any, grad: Tensor | None, _: Tensor | None) -> tup
         return (transition(grad, right, middle, left, *back, False, ctx.receivers, ctx.senders)[0],)
     inputs = (x, left, middle, right, values, receiver_values)
     if torch.is_grad_enabled():
-        return tuple(_again(lambda *given: composed.transition(*given, True, *sides)[0], inputs, needed, grad))
+        form: Any = composed.transition
+        return tuple(_again(lambda *given: form(*given, True, *sides)[0], inputs, needed, grad))
     found = transition_gradients(grad, *inputs, sums, *sides)
     return tuple(one if need else None for one, need in zip(found, needed, strict=True))
 
@@ -196,7 +197,8 @@ def _save_value_sums(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
 def _backward_value_sums(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     needed = ctx.needs_input_grad[:2]
     if torch.is_grad_enabled() or needed[1]:
-        return tuple(_again(lambda *given: composed.value_sums(*given, ctx.by), ctx.saved_tensors, needed, grad))
+        form: Any = composed.value_sums
+        return tuple(_again(lambda *given: form(*given, ctx.by), ctx.saved_tensors, needed, grad))
     return (spread(grad, ctx.saved_tensors[1], ctx.by),)
 
 
@@ -272,7 +274,8 @@ def _backward_attend(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     softmax, *scores = ctx.saved_tensors
     if torch.is_grad_enabled():
         needed = ctx.needs_input_grad[:2]
-        return tuple(_again(lambda *given: composed.attend(*given, ctx.slope, ctx.by), scores, needed, grad))
+        form: Any = composed.attend
+        return tuple(_again(lambda *given: form(*given, ctx.slope, ctx.by), scores, needed, grad))
     grads: tuple[Tensor, Tensor] = attend_gradients(grad, softmax, *scores, ctx.slope, ctx.by)
     return grads
 
