@@ -646,6 +646,7 @@ def test_large_groups_are_summed_by_walking_the_rows(giants, walked, width, room
     if dispatch.is_compiled("cpu", dtype):
         assert [found.groups.size for found in walked] == [min(room, 5)]
         assert walked[0].n_giants == min(room, 3)
+    monkeypatch.setattr(threads, "WORTH_A_THREAD", 1)
     monkeypatch.setattr(threads, "threads_for", lambda _: 3)
     assert torch.equal(fixed_transition(x, *given), far)
     monkeypatch.setattr(large_groups, "CACHE", 1 << 30)
@@ -717,6 +718,7 @@ def test_many_rows_are_activated_with_the_bits_of_two_steps(dtype, width, monkey
     given = (H.incidence, torch.rand(1, 3000, 1, dtype=dtype), None, None)
     in_one, in_two = activated(x, *given, bias), elu_dropout(fixed_transition(x, *given), bias)
     assert torch.equal(in_one, in_two)
+    monkeypatch.setattr(threads, "WORTH_A_THREAD", 1)
     monkeypatch.setattr(threads, "threads_for", lambda _: 2)
     assert torch.equal(activated(x, *given, bias), in_two)
 

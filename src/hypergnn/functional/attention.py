@@ -17,8 +17,8 @@ from hypergnn._utils.checks import check_choice
 from hypergnn.functional.checks import Features, check_features, check_heads, check_hypergraph, check_like
 from hypergnn.functional.convolution import NORMALIZATIONS, Normalization, Scalings, inverse
 from hypergnn.functional.projection import to_dense
+from hypergnn.structures.base import TwoSided
 from hypergnn.structures.block import Block
-from hypergnn.structures.two_sided import TwoSided
 
 SoftmaxOver = Literal["hyperedges", "vertices"]
 SOFTMAX_OVER = ("hyperedges", "vertices")

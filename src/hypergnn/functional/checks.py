@@ -5,11 +5,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from hypergnn.structures.base import TwoSided
 from hypergnn.structures.block import GraphBlock
 from hypergnn.structures.graph import Graph
 from hypergnn.structures.shared_graph import SharedGraph
 from hypergnn.structures.sparse_features import SparseFeatures
-from hypergnn.structures.two_sided import TwoSided
 
 Features = Tensor | SparseFeatures
 

@@ -17,9 +17,9 @@ from hypergnn import kernels
 from hypergnn._utils.checks import check_choice
 from hypergnn.functional.checks import Features, check_features, check_hypergraph, check_like
 from hypergnn.functional.projection import project, project_if_cheaper
+from hypergnn.structures.base import TwoSided, derived
 from hypergnn.structures.block import Block
 from hypergnn.structures.incidence import Incidence
-from hypergnn.structures.two_sided import TwoSided
 
 Normalization = Literal["symmetric", "row", "none"]
 Scalings = tuple[Tensor | None, Tensor | None, Tensor | None]
@@ -57,7 +57,6 @@ def hypergraph_conv(
         >>> hypergraph_conv(torch.eye(4), H, normalization="row")[1]
         tensor([0.0833, 0.3333, 0.3333, 0.2500])
     """
-    check_choice("normalization", normalization, NORMALIZATIONS)
     check_hypergraph(H)
     check_features(x, H.n_vertices, H.device)
     if weight is not None:
@@ -124,7 +123,8 @@ def scalings(H: TwoSided, normalization: Normalization, dtype: torch.dtype, weig
         ``(1, rows, 1)`` each for the structure alone, which is cached; ``(..., rows, 1)`` with given weights.
     """
     if weight is None:
-        return H.derived(("scalings", normalization, dtype), lambda: _fixed_scalings(H, normalization, dtype))
+        return derived(H, ("scalings", normalization, dtype), lambda: _fixed_scalings(H, normalization, dtype))
+    check_choice("normalization", normalization, NORMALIZATIONS)
     if normalization == "none":
         return None, weight.unsqueeze(-1), None
     middle = weight.unsqueeze(-1) * inverse(H._hyperedge_degree.to(dtype).unsqueeze(-1))  # W B^-1
@@ -143,6 +143,7 @@ def scalings(H: TwoSided, normalization: Normalization, dtype: torch.dtype, weig
 
 
 def _fixed_scalings(H: TwoSided, normalization: Normalization, dtype: torch.dtype) -> Scalings:
+    check_choice("normalization", normalization, NORMALIZATIONS)
     weight = H.weight.to(dtype)[None, :, None]  # W  (1, M, 1)
     if normalization == "none":
         return None, weight, None

@@ -19,11 +19,11 @@ from hypergnn.functional.checks import (
 )
 from hypergnn.functional.convolution import NORMALIZATIONS, Normalization, hypergraph_conv
 from hypergnn.functional.projection import project, project_if_cheaper
+from hypergnn.structures.base import TwoSided
 from hypergnn.structures.block import GraphBlock
 from hypergnn.structures.graph import Graph
 from hypergnn.structures.incidence import Incidence
 from hypergnn.structures.shared_graph import SharedGraph
-from hypergnn.structures.two_sided import TwoSided
 
 AnyGraph = Graph | GraphBlock | SharedGraph
 

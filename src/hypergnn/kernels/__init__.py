@@ -18,7 +18,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from hypergnn.kernels import composed, ops
+from hypergnn.kernels import composed, dispatch, ops
 from hypergnn.kernels.dispatch import compiled, is_compiled
 from hypergnn.structures.incidence import Incidence
 
@@ -99,13 +99,15 @@ def transition(
     Returns:
         The shape of ``x`` with a row per receiver, and with the trials of all factors.
     """
-    factors = (left, middle, right, values, receiver_values)
     own = 2 if values is None else 3
-    _check_sizes(x, own, senders.T, values)
-    if values is None and all(one is None or _is_shared(one) for one in factors):
-        flat = _flat(x, x.shape[:-2], 2)
-        out: Tensor = _steps(x).transition(flat, *factors, False, senders, receivers)[0]
-        return out if x.dim() == 3 else out.reshape(*x.shape[:-2], receivers.n_rows, x.shape[-1])
+    _check_rows(x, own, senders)
+    if values is None and _are_fixed(left, middle, right):
+        flat = x if x.dim() == 3 else _flat(x, x.shape[:-2], 2)
+        out: Tensor = _steps(x).transition(flat, left, middle, right, None, None, False, senders, receivers)[0]
+        return out if x.dim() == 3 else out.reshape(*x.shape[:-2], *out.shape[-2:])
+    if values is not None:
+        _check_sizes(x, 3, senders.T, values)
+    factors = (left, middle, right, values, receiver_values)
     batch = _batch(x.shape[:-own], *[one.shape[:-2] for one in factors if one is not None and one.dim() > 2])
     flat_factors = [None if one is None else _shared(one, batch) for one in factors]
     flat, is_learned = _flat(x, batch, own), _any_learned(*flat_factors)
@@ -128,9 +130,9 @@ def activated_transition(
 ) -> Tensor:
     """ELU of :func:`transition` plus a bias, ``(trials or none, F)``; in one step where nothing is learned."""
     is_more = x.dim() > 3 or _any_learned(x, bias) or not ops.is_plain(x)
-    if is_more or not is_compiled(x.device.type, x.dtype):
+    if is_more or _steps(x) is composed:
         return elu_dropout(transition(x, senders, receivers, left=left, middle=middle, right=right), bias)
-    _check_sizes(x, 2, senders.T, None)
+    _check_rows(x, 2, senders)
     x, bias = _of_trials(x, bias)
     factors = (None, None, left, middle, right)
     activated: Tensor = compiled.backend.transition(x, senders, receivers, *factors, activates=True, bias=bias)
@@ -200,7 +202,7 @@ def matmul(x: Tensor, projection: Tensor) -> Tensor:
 
 def csr_matmul(x: Tensor, projection: Tensor) -> Tensor:
     """A sparse CSR tensor times a matrix; by the compiled loops, several times as fast, where nothing is learned."""
-    if _any_learned(x, projection) or not is_compiled(x.device.type, x.dtype):
+    if _any_learned(x, projection) or _steps(x) is composed:
         return x @ projection
     rows = (x.crow_indices(), x.col_indices(), None)
     columns, values = projection.unsqueeze(0).unsqueeze(2), x.values().view(1, -1, 1)
@@ -254,6 +256,13 @@ def _of_trials(x: Tensor, bias: Tensor | None) -> tuple[Tensor, Tensor | None]:
     return x, bias if x.dim() == 2 or bias.shape[:-1] == x.shape[:1] else bias.expand(x.shape[0], -1)
 
 
+def _check_rows(x: Tensor, n_own: int, senders: Incidence) -> None:
+    """Raise unless there is a row for each sender."""
+    n_senders = senders.offsets.shape[0] - 1
+    if x.dim() < n_own or x.shape[-n_own] != n_senders:
+        raise ValueError(f"x must have {n_senders} rows, one per member; got {tuple(x.shape)}.")
+
+
 def _check_sizes(x: Tensor, n_own: int, by: Incidence, values: Tensor | None) -> None:
     """Raise unless compiled loops, which look at no bounds, find all that they will read."""
     n_members, n_incidences = by.n_columns, by.n_pairs
@@ -269,9 +278,17 @@ def _check_sizes(x: Tensor, n_own: int, by: Incidence, values: Tensor | None) ->
         raise TypeError(f"values must have the dtype of x, {x.dtype}; got {values.dtype}. Convert one by .to().")
 
 
+_known_steps: dict[tuple[str, str, torch.dtype], ModuleType] = {}
+
+
 def _steps(x: Tensor) -> ModuleType:
     """The operators of several steps: fused, or composed of elementary ones."""
-    return compiled.fused if is_compiled(x.device.type, x.dtype) else composed
+    if torch.compiler.is_compiling():
+        return compiled.fused if is_compiled(x.device.type, x.dtype) else composed
+    key = (dispatch.wanted, x.device.type, x.dtype)
+    if key not in _known_steps:
+        _known_steps[key] = compiled.fused if is_compiled(x.device.type, x.dtype) else composed
+    return _known_steps[key]
 
 
 def _batch(*shapes: tuple[int, ...]) -> tuple[int, ...]:
@@ -299,9 +316,15 @@ def _shared(x: Tensor, batch: tuple[int, ...]) -> Tensor:
     return x.reshape(1, *x.shape[-2:]) if prod(x.shape[:-2]) == 1 else _flat(x, batch, 2)
 
 
-def _is_shared(factor: Tensor) -> bool:
-    """Whether a factor, ``(1, rows, 1)``, is fixed and the same for all trials and heads."""
-    return factor.dim() == 3 and factor.shape[0] == 1 and factor.shape[2] == 1 and not _any_learned(factor)
+def _are_fixed(*factors: Tensor | None) -> bool:
+    """Whether no factor is learned and each, ``(1, rows, 1)``, is the same for all trials and heads."""
+    learning = torch.is_grad_enabled()
+    for one in factors:
+        if one is not None and (one.dim() != 3 or one.shape[0] != 1 or one.shape[2] != 1):
+            return False
+        if learning and one is not None and one.requires_grad:
+            return False
+    return True
 
 
 def _any_learned(*tensors: Tensor | None) -> bool:

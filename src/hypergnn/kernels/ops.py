@@ -15,7 +15,8 @@ from torch import Tensor
 from torch.library import custom_op
 from torch.nn import Parameter
 
-from hypergnn.kernels.dispatch import backend_for
+from hypergnn.kernels import dispatch
+from hypergnn.kernels.dispatch import Backend, backend_for
 from hypergnn.structures.incidence import Incidence
 
 _PAIRS = "Tensor {0}_0, Tensor {0}_1, Tensor? {0}_2, Tensor {0}_3, Tensor {0}_4, Tensor? {0}_5"
@@ -111,8 +112,19 @@ def _shortcut(name: str, forward: Callable[..., Any], save: Callable[..., None],
     return function.apply  # type: ignore[attr-defined,no-any-return]
 
 
+_known_backends: dict[tuple[str, str, torch.dtype], Backend] = {}
+
+
+def _backend(x: Tensor) -> Backend:
+    """The backend for tensors like ``x``, looked up once for each kind of them."""
+    key = (dispatch.wanted, x.device.type, x.dtype)
+    if key not in _known_backends:
+        _known_backends[key] = backend_for(x)
+    return _known_backends[key]
+
+
 def _segment_sum(x: Tensor, values: Tensor | None, by: Incidence) -> Tensor:
-    return backend_for(x).segment_sum(x, values, by)
+    return _backend(x).segment_sum(x, values, by)
 
 
 def _fake_segment_sum(x: Tensor, values: Tensor | None, by: Incidence) -> Tensor:
@@ -147,7 +159,7 @@ segment_sum = Operator(
 
 
 def _incidence_dot(rows: Tensor, columns: Tensor, by: Incidence) -> Tensor:
-    return backend_for(rows).incidence_dot(rows, columns, by)
+    return _backend(rows).incidence_dot(rows, columns, by)
 
 
 def _fake_incidence_dot(rows: Tensor, columns: Tensor, by: Incidence) -> Tensor:
@@ -176,7 +188,7 @@ incidence_dot = Operator(
 
 
 def _segment_softmax(logits: Tensor, by: Incidence) -> Tensor:
-    return backend_for(logits).segment_softmax(logits, by)
+    return _backend(logits).segment_softmax(logits, by)
 
 
 def _fake_like(values: Tensor, *_: Any) -> Tensor:
@@ -204,7 +216,7 @@ segment_softmax = Operator(
 
 
 def _segment_total(values: Tensor, by: Incidence) -> Tensor:
-    return backend_for(values).segment_total(values, by)
+    return _backend(values).segment_total(values, by)
 
 
 def _save_grouping(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
@@ -226,7 +238,7 @@ segment_total = Operator(
 
 
 def _matmul(x: Tensor, projection: Tensor) -> Tensor:
-    return backend_for(x).matmul(x, projection)
+    return _backend(x).matmul(x, projection)
 
 
 def _fake_matmul(x: Tensor, projection: Tensor) -> Tensor:
@@ -234,7 +246,7 @@ def _fake_matmul(x: Tensor, projection: Tensor) -> Tensor:
 
 
 def _matmul_backward(x: Tensor, grad: Tensor) -> Tensor:
-    return backend_for(x).matmul_backward(x, grad)
+    return _backend(x).matmul_backward(x, grad)
 
 
 def _fake_matmul_backward(x: Tensor, grad: Tensor) -> Tensor:
@@ -272,7 +284,7 @@ matmul_backward = Operator(
 
 
 def _seeded_dropout(x: Tensor, rate: float, keys: Tensor, places: Tensor | None) -> Tensor:
-    return backend_for(x).seeded_dropout(x, rate, keys, places)
+    return _backend(x).seeded_dropout(x, rate, keys, places)
 
 
 def _save_keys(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:

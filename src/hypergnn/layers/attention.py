@@ -15,9 +15,9 @@ from hypergnn.functional.convolution import NORMALIZATIONS, Normalization
 from hypergnn.functional.projection import project
 from hypergnn.kernels.dropout import dropout
 from hypergnn.layers.base import Aggregate, Layer, glorot
+from hypergnn.structures.base import TwoSided
 from hypergnn.structures.block import Block, GraphBlock
 from hypergnn.structures.graph import Graph
-from hypergnn.structures.two_sided import TwoSided
 
 
 class AttentionLayer(Layer):

@@ -12,7 +12,7 @@ from hypergnn.functional.convolution import NORMALIZATIONS, Normalization, activ
 from hypergnn.functional.pairwise import AnyGraph
 from hypergnn.functional.projection import project
 from hypergnn.layers.base import Aggregate, Layer
-from hypergnn.structures.two_sided import TwoSided
+from hypergnn.structures.base import TwoSided
 
 
 class HypergraphConv(Layer):

@@ -18,7 +18,7 @@ from hypergnn.layers import Layer
 from hypergnn.models.catalogue import KINDS
 from hypergnn.models.config import Config
 from hypergnn.models.requirements import check_structures
-from hypergnn.structures.two_sided import TwoSided
+from hypergnn.structures.base import TwoSided
 
 Step = tuple[Any, ...]
 """The structures that one layer takes."""

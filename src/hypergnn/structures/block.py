@@ -17,9 +17,8 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-from hypergnn.structures.base import STATIC, Structure
+from hypergnn.structures.base import STATIC, Structure, TwoSided
 from hypergnn.structures.incidence import Ids, Incidence
-from hypergnn.structures.two_sided import TwoSided
 
 if TYPE_CHECKING:
     from hypergnn.structures.graph import Graph

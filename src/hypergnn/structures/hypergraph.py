@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
-from typing import Any, cast
+from operator import attrgetter
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import torch
@@ -24,11 +25,10 @@ from hypergnn._utils.checks import (
     check_size,
 )
 from hypergnn._utils.display import html_table, listed
-from hypergnn.structures.base import LABEL, STATIC
+from hypergnn.structures.base import LABEL, STATIC, TwoSided
 from hypergnn.structures.block import Block, Reach, weighted_degree
 from hypergnn.structures.incidence import Incidence
 from hypergnn.structures.stored import StoredStructure, check_pairs
-from hypergnn.structures.two_sided import TwoSided
 
 _SHOWN = 5
 
@@ -193,15 +193,11 @@ class Hypergraph(StoredStructure, TwoSided):
         vertex, hyperedge, sizes = as_pairs("incidence", incidence, "vertices, hyperedges", advice)
         return cls.from_incidence(vertex, hyperedge, *sizes, weight, centroid, vertex_names, hyperedge_names)
 
-    @property
-    def senders(self) -> Incidence:
-        """Every vertex sends to its hyperedges."""
-        return self.incidence
-
-    @property
-    def receivers(self) -> Incidence:
-        """Every vertex receives from its hyperedges."""
-        return self.incidence
+    # Every vertex sends to its hyperedges and receives from them. Looked up on every call, so without a Python frame.
+    senders: ClassVar[Any] = property(attrgetter("incidence"))
+    receivers: ClassVar[Any] = property(attrgetter("incidence"))
+    _sender_degree: ClassVar[Any] = property(attrgetter("_vertex_degree"))
+    _receiver_degree: ClassVar[Any] = property(attrgetter("_vertex_degree"))
 
     @property
     def vertex(self) -> Tensor:
@@ -212,14 +208,6 @@ class Hypergraph(StoredStructure, TwoSided):
     def hyperedge(self) -> Tensor:
         """Hyperedge of each incidence, ``(n_incidences,)``, ascending within a vertex."""
         return self.incidence.members
-
-    @property
-    def _sender_degree(self) -> Tensor:
-        return self._vertex_degree
-
-    @property
-    def _receiver_degree(self) -> Tensor:
-        return self._vertex_degree
 
     def vertex_degree(self) -> Tensor:
         """Sum of the weights of the hyperedges of each vertex, ``D`` of the paper, ``(N,)`` float64."""

@@ -24,9 +24,12 @@ def matmul(x: Tensor, projection: Tensor) -> Tensor:
         return out.zero_()
     if min(depth, width) > NARROW and depth > SMALL:
         return portable.matmul(x, projection, out)
-    threads.by_range(
-        gemm_loops.product, x.shape[1], out.numel() * depth, array_of(x), array_of(projection), array_of(out)
-    )
+    n_rows, work = x.shape[1], out.numel() * depth
+    arrays = (array_of(x), array_of(projection), array_of(out))
+    if work < 2 * threads.WORTH_A_THREAD:
+        gemm_loops.product(*arrays, 0, n_rows)
+    else:
+        threads.by_range(gemm_loops.product, n_rows, work, *arrays)
     return out
 
 
@@ -35,8 +38,10 @@ def matmul_backward(x: Tensor, grad: Tensor) -> Tensor:
     if grad.shape[2] > NARROW:
         return portable.matmul_backward(x, grad)
     blocks = -(-x.shape[1] // pointwise_loops.BLOCK)
-    parts = np.empty((grad.shape[0], blocks, grad.shape[2], x.shape[2]), array_of(x).dtype)
-    threads.by_range(
-        pointwise_loops.narrow_gradient, blocks, grad.numel() * x.shape[2], array_of(x), array_of(grad), parts
-    )
+    rows, work = array_of(x), grad.numel() * x.shape[2]
+    parts = np.empty((grad.shape[0], blocks, grad.shape[2], x.shape[2]), rows.dtype)
+    if work < 2 * threads.WORTH_A_THREAD:
+        pointwise_loops.narrow_gradient(rows, array_of(grad), parts, 0, blocks)
+    else:
+        threads.by_range(pointwise_loops.narrow_gradient, blocks, work, rows, array_of(grad), parts)
     return torch.from_numpy(parts.sum(1)).transpose(1, 2)

@@ -10,10 +10,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hypergnn.kernels.cpu import dropped_loops, segment_loops, threads
+from hypergnn.kernels.cpu import dropped_loops, large_groups, segment_loops, threads
 from hypergnn.kernels.cpu.attention import sum_values
 from hypergnn.kernels.cpu.buffers import NO_INDEX, Array, array_of, drawing_of, ids_of, index_of, new
-from hypergnn.kernels.cpu.large_groups import PIECE, LargeGroups, beyond_caches, large_groups
+from hypergnn.kernels.cpu.large_groups import PIECE, LargeGroups
 from hypergnn.kernels.cpu.pointwise import bias_of, elu_dropout
 from hypergnn.structures.incidence import Incidence
 
@@ -21,6 +21,7 @@ CACHED = 1 << 16
 """Numbers that the cache of a core holds beside others."""
 _ONE = {kind: np.ones((1, 1, 8), kind) for kind in "fd"}
 _NOTHING = {kind: np.empty((0, 0, 0), kind) for kind in "fd"}
+_NO_BIAS = {kind: np.empty((0, 0), kind) for kind in "fd"}
 
 
 def segment_sum(x: Tensor, values: Tensor | None, by: Incidence) -> Tensor:
@@ -49,14 +50,15 @@ def gather(
     if features == 1 and values is not None and outer is None:
         return sum_values(values.expand(batch, -1, -1), x.squeeze(-1), by).unsqueeze(-1)
     rows, ids = array_of(x).reshape(batch, x.shape[1], n_heads * features), ids_of(by.members)
-    entries = _entries(by, values, inner, n_heads, rows.dtype)
-    last, found = _outer(outer, rows.dtype), None
+    kind = rows.dtype.char
+    entries = _entries(values, by.position, inner, by.members, n_heads, kind)
+    last, found = _outer(outer, kind), None
     if values is None and n_heads == 1:
-        found = large_groups(by, rows.shape[2] * rows.itemsize)
+        found = large_groups.large_groups(by, rows.shape[2] * rows.itemsize)
     most = PIECE if found is None else min(PIECE, found.most)
 
     def sum_range(ends: Array, scale: bool, out: Array, start: int, stop: int) -> Any:
-        factors = last if scale else _outer(None, rows.dtype)
+        factors = last if scale else _outer(None, kind)
         return segment_loops.gather(rows, *entries, ends, ids, *factors, out, n_heads, most, start, stop)
 
     out = new(x, batch, by.n_rows, n_heads, features)
@@ -102,36 +104,37 @@ def transition(
         n_heads, rows = x.shape[2], array_of(x).reshape(*x.shape[:2], x.shape[2] * x.shape[3])
     else:
         n_heads, rows = 1, array_of(x) if x.dim() == 3 else array_of(x)[None]
-    batch, _, width = rows.shape
-    there, n_groups, n_back = senders.T, senders.n_columns, receivers.n_rows
+    batch, n_rows, width = rows.shape
+    n_groups, n_back = senders.back_offsets.shape[0] - 1, receivers.offsets.shape[0] - 1
     shape = (*x.shape[:-2], n_back, width) if x.dim() < 4 else (batch, n_back, *x.shape[2:])
     back_values = values if receiver_values is None else receiver_values
 
     def in_two() -> Tensor:
-        wide = x.reshape(batch, rows.shape[1], n_heads, width // n_heads)
-        between = gather(wide, there, values, inner=right, outer=middle)
+        wide = x.reshape(batch, n_rows, n_heads, width // n_heads)
+        between = gather(wide, senders.T, values, inner=right, outer=middle)
         out = gather(between, receivers, back_values, outer=left).view(shape)
         return elu_dropout(out, bias, 0.0, None, None, None) if activates else out
 
-    most = max(rows.shape[1], n_groups, n_back)
-    is_far = beyond_caches(most * width * rows.itemsize)  # the same sums in any thread
-    if is_far or threads.threads_for(senders.n_pairs * batch * width) > 1:
+    work = senders.members.shape[0] * batch * width
+    is_far = max(n_rows, n_groups, n_back) * width * rows.itemsize > large_groups.CACHE  # the same sums in any thread
+    if is_far or (work >= 2 * threads.WORTH_A_THREAD and threads.threads_for(work) > 1):
         return in_two()
-    added = bias_of(bias, rows)
-    if activates and bias is None:
-        added = np.zeros((batch, width), rows.dtype)
+    kind = rows.dtype.char
+    added = _NO_BIAS[kind]
+    if activates:
+        added = np.zeros((batch, width), rows.dtype) if bias is None else bias_of(bias, rows)
     between, out = new(x, batch, n_groups, width), new(x, *shape)
     giants = segment_loops.two_gathers(
         rows,
-        *_entries(there, values, right, n_heads, rows.dtype),
-        ids_of(there.offsets),
-        ids_of(there.members),
-        *_outer(middle, rows.dtype),
+        *_entries(values, senders.back_position, right, senders.back_members, n_heads, kind),
+        ids_of(senders.back_offsets),
+        ids_of(senders.back_members),
+        *_outer(middle, kind),
         array_of(between),
-        *_entries(receivers, back_values, None, n_heads, rows.dtype),
+        *_entries(back_values, receivers.position, None, receivers.members, n_heads, kind),
         ids_of(receivers.offsets),
         ids_of(receivers.members),
-        *_outer(left, rows.dtype),
+        *_outer(left, kind),
         array_of(out).reshape(batch, n_back, width),
         n_heads,
         added,
@@ -140,19 +143,19 @@ def transition(
 
 
 def _entries(
-    by: Incidence, values: Tensor | None, inner: Tensor | None, n_heads: int, dtype: Any
+    values: Tensor | None, position: Tensor | None, inner: Tensor | None, members: Tensor, n_heads: int, kind: str
 ) -> tuple[Array, Array]:
     """Factors of the incidences as the kernels take them: entries, and which of them each incidence has."""
     if values is not None:
-        return array_of(values), index_of(by.position)
+        return array_of(values), index_of(position)
     if inner is not None:
-        return array_of(inner if n_heads == 1 else inner.expand(-1, -1, n_heads)), ids_of(by.members)
-    return _NOTHING[dtype.char], NO_INDEX
+        return array_of(inner if n_heads == 1 else inner.expand(-1, -1, n_heads)), ids_of(members)
+    return _NOTHING[kind], NO_INDEX
 
 
-def _outer(outer: Tensor | None, dtype: Any) -> tuple[Array, int]:
+def _outer(outer: Tensor | None, kind: str) -> tuple[Array, int]:
     """Factors of the groups as the kernels take them: entries, and how many each group has."""
-    return (_ONE[dtype.char], 0) if outer is None else (array_of(outer), outer.shape[2])
+    return (_ONE[kind], 0) if outer is None else (array_of(outer), outer.shape[2])
 
 
 def dropped_sum(x: Tensor, by: Incidence, values: Tensor, rate: float, keys: Tensor) -> Tensor:
