@@ -228,20 +228,11 @@ def seeded_dropout(x: Tensor, dropout: Dropout) -> Tensor:
     return dropped
 
 
-def elu_dropout(
-    x: Tensor, bias: Tensor | None = None, dropout: Dropout | None = None, rows: Tensor | None = None
-) -> Tensor:
-    """ELU of ``x`` plus ``bias``, then dropout if wanted.
-
-    Args:
-        x: ``(trials or none, ..., N, F)``; with rows, ``(trials or none, N, F)``.
-        bias: ``(trials or none, F)``.
-        dropout: Dropout of the outcome.
-        rows: Which rows of ``x`` are wanted, ascending, ``(rows,)``; all if omitted.
-    """
+def elu_dropout(x: Tensor, bias: Tensor | None = None, dropout: Dropout | None = None) -> Tensor:
+    """ELU of ``x`` ``(trials or none, ..., N, F)`` plus ``bias`` ``(trials or none, F)``, then dropout if given."""
     rate, keys, places = (0.0, None, None) if dropout is None else dropout
     x, bias = _of_trials(x, bias)
-    activated: Tensor = _steps(x).elu_dropout(x, bias, rate, keys, places, rows)
+    activated: Tensor = _steps(x).elu_dropout(x, bias, rate, keys, places)
     return activated
 
 

@@ -78,15 +78,11 @@ def head_scores(x: Tensor, vectors: Tensor) -> Tensor:
     return torch.stack([(x * vector.unsqueeze(1)).sum(-1) for vector in vectors.unbind(1)])
 
 
-def elu_dropout(
-    x: Tensor, bias: Tensor | None, rate: float, keys: Tensor | None, places: Tensor | None, rows: Tensor | None
-) -> Tensor:
-    """ELU of all or some rows of ``x`` ``(trials, ..., N, F)`` plus ``bias``, then dropout if there are keys.
+def elu_dropout(x: Tensor, bias: Tensor | None, rate: float, keys: Tensor | None, places: Tensor | None) -> Tensor:
+    """ELU of ``x`` ``(trials, ..., N, F)`` plus ``bias``, then dropout if there are keys.
 
     The bias is ``(trials, F)``. Without an axis of trials ``x`` is ``(N, F)`` and the bias ``(F,)``.
     """
-    if rows is not None:
-        x = x.index_select(-2, rows)
     if bias is not None:
         x = x + (bias.reshape(bias.shape[0], *[1] * (x.dim() - 2), bias.shape[1]) if x.dim() > 2 else bias)
     return elu(x) if keys is None else ops.seeded_dropout(elu(x), rate, keys, places)

@@ -348,42 +348,36 @@ head_scores = Operator(
 )
 
 
-def _fake_elu_dropout(x: Tensor, *given: Any) -> Tensor:
-    rows = given[-1]
-    return x.new_empty(*x.shape[:-2], x.shape[-2] if rows is None else rows.shape[0], x.shape[-1])
+def _fake_elu_dropout(x: Tensor, *_: Any) -> Tensor:
+    return x.new_empty(x.shape)
 
 
 def _save_elu_dropout(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-    x, bias, ctx.rate, keys, places, rows = inputs
-    ctx.save_for_backward(output, keys, places, rows)
-    ctx.has_bias, ctx.n_rows = bias is not None, x.shape[-2]
+    _, bias, ctx.rate, keys, places = inputs
+    ctx.save_for_backward(output, keys, places)
+    ctx.has_bias = bias is not None
 
 
 def _backward_elu_dropout(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-    output, keys, places, rows = ctx.saved_tensors
+    output, keys, places = ctx.saved_tensors
     if not torch.is_grad_enabled():
-        drawing = (ctx.rate, keys, places)
-        grad_x, grad_bias = elu_dropout_gradient(grad, output, ctx.has_bias, *drawing, rows, ctx.n_rows)
+        grad_x, grad_bias = elu_dropout_gradient(grad, output, ctx.has_bias, ctx.rate, keys, places)
     else:
         dropped = grad if keys is None else ops.seeded_dropout(grad, ctx.rate, keys, places)
         grad_x = dropped * (1 + (1 - ctx.rate) * output.clamp(max=0))
         grad_bias = grad_x.flatten(1, -2).sum(1) if grad_x.dim() > 2 else grad_x.sum(0)
-        if rows is not None:
-            whole = grad_x.new_zeros(*grad_x.shape[:-2], ctx.n_rows, grad_x.shape[-1])
-            grad_x = whole.index_copy(-2, rows.long(), grad_x)
     return grad_x, grad_bias if ctx.has_bias else None
 
 
-def _fake_elu_dropout_gradient(grad: Tensor, y: Tensor, has_bias: bool, *given: Any) -> tuple[Tensor, Tensor]:
-    n_rows, width = given[-1], y.shape[-1] if has_bias else 0
-    for_bias = y.new_empty(*y.shape[:1] if y.dim() > 2 else (), width)
-    return y.new_empty(*y.shape[:-2], n_rows, y.shape[-1]), for_bias
+def _fake_elu_dropout_gradient(grad: Tensor, y: Tensor, has_bias: bool, *_: Any) -> tuple[Tensor, Tensor]:
+    width = y.shape[-1] if has_bias else 0
+    return y.new_empty(y.shape), y.new_empty(*y.shape[:1] if y.dim() > 2 else (), width)
 
 
-_DRAWING = "float rate, Tensor? keys, Tensor? places, Tensor? rows"
+_DRAWING = "float rate, Tensor? keys, Tensor? places"
 
 elu_dropout_gradient = Operator(
-    f"elu_dropout_gradient(Tensor grad, Tensor y, bool has_bias, {_DRAWING}, int n_rows) -> (Tensor, Tensor)",
+    f"elu_dropout_gradient(Tensor grad, Tensor y, bool has_bias, {_DRAWING}) -> (Tensor, Tensor)",
     backend.elu_dropout_gradient,
     _fake_elu_dropout_gradient,
 )

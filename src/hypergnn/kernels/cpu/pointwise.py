@@ -49,14 +49,12 @@ def seeded_dropout(x: Tensor, rate: float, keys: Tensor, places: Tensor | None) 
     return out
 
 
-def elu_dropout(
-    x: Tensor, bias: Tensor | None, rate: float, keys: Tensor | None, places: Tensor | None, rows: Tensor | None
-) -> Tensor:
+def elu_dropout(x: Tensor, bias: Tensor | None, rate: float, keys: Tensor | None, places: Tensor | None) -> Tensor:
     """As :func:`hypergnn.kernels.composed.elu_dropout`."""
-    out = new(x, *x.shape[:-2], x.shape[-2] if rows is None else rows.shape[0], x.shape[-1])
+    out = new(x, *x.shape)
     given, made = _by_trial(x), _by_trial(out)
     drawing = drawing_of(keys, rate, given.dtype)
-    arrays = (given, bias_of(bias, given), *drawing, index_of(places), index_of(rows), made)
+    arrays = (given, bias_of(bias, given), *drawing, index_of(places), made)
     threads.by_range(pointwise_loops.elu_dropout, made.shape[1], 8 * made.size, *arrays)
     return out
 
@@ -68,19 +66,14 @@ def elu_dropout_gradient(
     rate: float,
     keys: Tensor | None,
     places: Tensor | None,
-    rows: Tensor | None,
-    n_rows: int,
 ) -> tuple[Tensor, Tensor]:
-    """Gradients of :func:`elu_dropout` from its outcome ``y``, for ``x`` with its ``n_rows`` and for the bias."""
-    outcome = _by_trial(y)
-    out, grads = new(y, *y.shape[:-2], n_rows, y.shape[-1]), array_of(grad).reshape(outcome.shape)
-    if rows is not None and rows.shape[0] == 0:
-        out.zero_()
-    blocks = -(-outcome.shape[1] // pointwise_loops.BLOCK)
-    parts = np.empty((outcome.shape[0], blocks, outcome.shape[2] if has_bias else 0), outcome.dtype)
-    drawing = drawing_of(keys, rate, outcome.dtype)
-    arrays = (grads, outcome, *drawing, index_of(places), index_of(rows), _by_trial(out), parts)
-    threads.by_range(pointwise_loops.elu_dropout_gradient, blocks, 4 * outcome.size, *arrays)
+    """Gradients of :func:`elu_dropout` from its result ``y``, for ``x`` and for the bias."""
+    made = _by_trial(y)
+    out, grads = new(y, *y.shape), array_of(grad).reshape(made.shape)
+    blocks = -(-made.shape[1] // pointwise_loops.BLOCK)
+    parts = np.empty((made.shape[0], blocks, made.shape[2] if has_bias else 0), made.dtype)
+    arrays = (grads, made, *drawing_of(keys, rate, made.dtype), index_of(places), _by_trial(out), parts)
+    threads.by_range(pointwise_loops.elu_dropout_gradient, blocks, 4 * made.size, *arrays)
     by_bias = torch.from_numpy(parts.sum(1))
     return out, by_bias if y.dim() > 2 else by_bias[0]
 

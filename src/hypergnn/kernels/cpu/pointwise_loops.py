@@ -113,15 +113,14 @@ def elu_dropout(
     threshold: int,
     scale: float,
     places: Array,
-    rows: Array,
     out: Array,
     start: int,
     stop: int,
 ) -> None:
-    """ELU of all or some rows of ``x`` ``(trials, N, F)`` plus ``bias`` ``(trials, F)``, dropped if there are keys."""
+    """ELU of ``x`` ``(trials, N, F)`` plus ``bias`` ``(trials, F)``, dropped if there are keys."""
     zero, width = x.dtype.type(0), x.shape[2]
     step = max(1, STRETCH // max(width, 1))
-    added, chosen = np.zeros((step, width), x.dtype), np.empty((step if rows.size else 0, width), x.dtype)
+    added = np.zeros((step, width), x.dtype)
     numbers = np.empty(step * width if keys.size else 0, np.uint32)
     for trial in range(x.shape[0]):
         if bias.size:
@@ -130,10 +129,7 @@ def elu_dropout(
         for low in range(start, stop, step):
             high = min(low + step, stop)
             made = out[trial, low:high].reshape(-1)
-            if rows.size:
-                for n in range(low, high):
-                    chosen[n - low] = x[trial, rows[n]]
-            given = (chosen if rows.size else x[trial, low:high]).reshape(-1)
+            given = x[trial, low:high].reshape(-1)
             if keys.size:
                 _number(places, low, high, width, numbers)
                 first, second = keys[trial, 0], keys[trial, 1]
@@ -153,26 +149,19 @@ def elu_dropout_gradient(
     threshold: int,
     scale: float,
     places: Array,
-    rows: Array,
     out: Array,
     parts: Array,
     start: int,
     stop: int,
 ) -> None:
-    """Gradient of :func:`elu_dropout` from its outcome ``y``, and its sum over each block of rows for the bias.
-
-    The ``rows``, if not all, ascend: what lies between them gets 0.
-    """
+    """Gradient of :func:`elu_dropout` from its result ``y``, and its sum over each block of rows for the bias."""
     zero, width = y.dtype.type(0), y.shape[2]
     for trial in range(y.shape[0]):
         for block in range(start, stop):
             if parts.size:
                 parts[trial, block] = 0
             for n in range(block * BLOCK, min((block + 1) * BLOCK, y.shape[1])):
-                row = np.intp(rows[n]) if rows.size else n
-                given, come, made = y[trial, n], grad[trial, n], out[trial, row]
-                if rows.size:
-                    out[trial, rows[n - 1] + 1 if n else 0 : row] = 0
+                given, come, made = y[trial, n], grad[trial, n], out[trial, n]
                 if keys.size:
                     first, second = keys[trial, 0], keys[trial, 1]
                     place = (np.intp(places[n]) if places.size else n) * width
@@ -186,8 +175,6 @@ def elu_dropout_gradient(
                     total = parts[trial, block]
                     for k in range(width):
                         total[k] += made[k]
-        if rows.size and stop * BLOCK >= rows.size:
-            out[trial, rows[-1] + 1 :] = 0
 
 
 @compiled

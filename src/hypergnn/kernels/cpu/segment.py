@@ -113,7 +113,7 @@ def transition(
         wide = x.reshape(batch, n_rows, n_heads, width // n_heads)
         between = gather(wide, senders.T, values, inner=right, outer=middle)
         out = gather(between, receivers, back_values, outer=left).view(shape)
-        return elu_dropout(out, bias, 0.0, None, None, None) if activates else out
+        return elu_dropout(out, bias, 0.0, None, None) if activates else out
 
     work = senders.members.shape[0] * batch * width
     is_far = max(n_rows, n_groups, n_back) * width * rows.itemsize > large_groups.CACHE  # the same sums in any thread
