@@ -100,7 +100,7 @@ def test_where_all_is_read_the_structure_is_not_copied():
 
 def test_there_is_no_telling_where_hyperedges_have_the_features_of_their_members():
     assert fields_of({"hypergraph": hypergraph("some")}, FEW, N, depth=2, attended=True) is None
-    shared = hg.shared_graph.SharedGraph.from_hypergraph(hypergraph("all"))
+    shared = hg.structures.shared_graph.SharedGraph.from_hypergraph(hypergraph("all"))
     assert fields_of({"graph": shared}, FEW, N, depth=2, attended=False) is None
 
 

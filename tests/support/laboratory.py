@@ -1,0 +1,117 @@
+"""A process that loads the package once, and forks to run a test against each mutant.
+
+``python -m support.laboratory`` reads names of mutants, one a line, and answers each with a line of JSON: the exit code
+of pytest and what it printed. The empty name stands for the package without a fault.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from support.mutants import MUTANTS
+from support.mutation import Mutant
+
+ROOT = Path(__file__).parents[2]
+
+
+class Laboratory:
+    """The other end of the process."""
+
+    def __init__(self, process: "subprocess.Popen[str]") -> None:
+        self.process = process
+
+    def exit_code_of(self, mutant: Mutant | None) -> tuple[int, str]:
+        """Exit code and output of the test that should notice the mutant; without one, of all these tests."""
+        self.process.stdin.write(f"{'' if mutant is None else mutant.name}\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline()
+        if not answer:
+            raise RuntimeError(f"the laboratory ended with exit code {self.process.wait()}.")
+        code, output = json.loads(answer)
+        return code, output
+
+
+@contextmanager
+def opened() -> Iterator[Laboratory]:
+    """A laboratory that ends with the block."""
+    folders = [str(ROOT / "tests"), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join(folders),
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        "OMP_NUM_THREADS": "1",
+    }
+    environment.pop("PYTEST_ADDOPTS", None)
+    command = [sys.executable, "-m", "support.laboratory"]
+    pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=ROOT, env=environment, **pipes) as process:
+        yield Laboratory(process)
+        process.stdin.close()
+
+
+class OneBackend:
+    """A plugin of pytest that leaves out tests which run with other kernels."""
+
+    def __init__(self, backend: str) -> None:
+        self.backend = backend
+
+    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        items[:] = [item for item in items if self._of(item) in (None, self.backend)]
+
+    def _of(self, item: Any) -> str | None:
+        return item.callspec.params.get("backend") if hasattr(item, "callspec") else None
+
+
+def main() -> None:
+    """Answer until there are no more questions."""
+    import hypothesis  # noqa: F401  # loaded once for all children
+    import pytest  # noqa: F401
+    import torch
+
+    torch.set_num_threads(1)
+    for mutant in MUTANTS.values():
+        mutant.load()
+    for line in sys.stdin:
+        name = line.rstrip("\n")
+        print(json.dumps(_in_a_fork(MUTANTS[name] if name else None)), flush=True)
+
+
+def _in_a_fork(mutant: Mutant | None) -> tuple[int, str]:
+    with tempfile.TemporaryFile() as output:
+        child = os.fork()
+        if child == 0:
+            code = 70
+            try:
+                os.dup2(output.fileno(), 1)
+                os.dup2(output.fileno(), 2)
+                code = _run(mutant)
+            finally:
+                sys.stdout.flush()
+                os._exit(code)
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        output.seek(0)
+        return code, output.read().decode(errors="replace")
+
+
+def _run(mutant: Mutant | None) -> int:
+    import pytest
+
+    from hypergnn.kernels import dispatch
+
+    options = ["-x", "-q", "--rootdir", str(ROOT), "-p", "no:cacheprovider", "-p", "no:doctest"]
+    options += ["-o", "addopts=", "-o", "python_files=test_*.py"]
+    if mutant is None:
+        tests = sorted({one.noticed_by for one in MUTANTS.values()})
+        return max(int(pytest.main([*options, *(f"tests/{test}" for test in tests)])), 0)
+    dispatch.wanted = mutant.backend
+    mutant.apply()
+    return int(pytest.main([*options, f"tests/{mutant.noticed_by}"], plugins=[OneBackend(mutant.backend)]))
+
+
+if __name__ == "__main__":
+    main()
