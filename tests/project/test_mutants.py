@@ -6,7 +6,7 @@ import os
 import pytest
 from support import laboratory, places
 from support.mutants import MUTANTS
-from support.mutation import Mutant, StaleMutantError
+from support.mutation import Mutant, StaleMutantError, live_functions
 
 ALL = pytest.mark.parametrize("mutant", MUTANTS.values(), ids=MUTANTS)
 
@@ -95,5 +95,6 @@ def test_a_mutant_changes_a_function_wherever_it_was_imported(tmp_path, monkeypa
     from mutated_example import A
 
     bound = A().f
+    live_functions.cache_clear()
     Mutant("example", "mutated_example:A.f", places.constant(1), "2", "").apply()
     assert bound() == A().f() == 2

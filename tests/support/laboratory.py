@@ -4,20 +4,24 @@
 of pytest and what it printed. The empty name stands for the package without a fault.
 """
 
+import gc
 import json
 import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
 from support.mutants import MUTANTS
-from support.mutation import Mutant
+from support.mutation import Mutant, dispatchers, live_functions
 
 ROOT = Path(__file__).parents[2]
+PLUGINS_LEFT_OUT = ("cacheprovider", "doctest", "unraisableexception", "threadexception", "junitxml", "pastebin")
+OPTIONS = ["-x", "-q", "--rootdir", str(ROOT), "-o", "addopts=", "--no-header", "--tb=line"]
+OPTIONS += [word for name in PLUGINS_LEFT_OUT for word in ("-p", f"no:{name}")]
 
 
 class Laboratory:
@@ -69,19 +73,29 @@ class OneBackend:
 
 def main() -> None:
     """Answer until there are no more questions."""
-    import hypothesis  # noqa: F401  # loaded once for all children
-    import pytest  # noqa: F401
+    prepare()
+    for line in sys.stdin:
+        name = line.rstrip("\n")
+        print(json.dumps(run(MUTANTS[name] if name else None)), flush=True)
+
+
+def prepare() -> None:
+    """Load all that the children need: what they need not load themselves is shared."""
+    import pytest
     import torch
 
     torch.set_num_threads(1)
     for mutant in MUTANTS.values():
         mutant.load()
-    for line in sys.stdin:
-        name = line.rstrip("\n")
-        print(json.dumps(_in_a_fork(MUTANTS[name] if name else None)), flush=True)
+    torch.testing.assert_close(torch.zeros(1), torch.zeros(1))  # loads much of torch
+    with open(os.devnull, "w") as nothing, redirect_stdout(nothing):
+        pytest.main([*OPTIONS, "--collect-only", *sorted({f"tests/{one.noticed_by}" for one in MUTANTS.values()})])
+    live_functions()
+    dispatchers()
+    gc.freeze()  # what is here now is no garbage in any child
 
 
-def _in_a_fork(mutant: Mutant | None) -> tuple[int, str]:
+def run(mutant: Mutant | None) -> tuple[int, str]:
     with tempfile.TemporaryFile() as output:
         child = os.fork()
         if child == 0:
@@ -103,14 +117,12 @@ def _run(mutant: Mutant | None) -> int:
 
     from hypergnn.kernels import dispatch
 
-    options = ["-x", "-q", "--rootdir", str(ROOT), "-p", "no:cacheprovider", "-p", "no:doctest"]
-    options += ["-o", "addopts=", "-o", "python_files=test_*.py"]
     if mutant is None:
         tests = sorted({one.noticed_by for one in MUTANTS.values()})
-        return max(int(pytest.main([*options, *(f"tests/{test}" for test in tests)])), 0)
+        return int(pytest.main([*OPTIONS, *(f"tests/{test}" for test in tests)]))
     dispatch.wanted = mutant.backend
     mutant.apply()
-    return int(pytest.main([*options, f"tests/{mutant.noticed_by}"], plugins=[OneBackend(mutant.backend)]))
+    return int(pytest.main([*OPTIONS, f"tests/{mutant.noticed_by}"], plugins=[OneBackend(mutant.backend)]))
 
 
 if __name__ == "__main__":

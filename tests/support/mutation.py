@@ -12,10 +12,13 @@ import ast
 import gc
 import importlib
 import importlib.util
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import CodeType, FunctionType
+from typing import Any
 
 from support.places import Place
 
@@ -82,7 +85,7 @@ class Mutant:
         self.load()
         path, qualified = self.source()
         code = _code(compile(self.tree()[0], str(path), "exec", dont_inherit=True), qualified)
-        changed = [function for function in _live_functions() if _is_from(function, path, qualified)]
+        changed = live_functions().get((str(path.resolve()), qualified), [])
         if not changed:
             raise StaleMutantError(f"{self.name}: {self.function} is not loaded.")
         for function in changed:
@@ -151,27 +154,35 @@ def _code(module: CodeType, qualified: str) -> CodeType:
     raise StaleMutantError(f"{qualified} is not defined.")
 
 
-def _live_functions() -> list[FunctionType]:
-    return [thing for thing in gc.get_objects() if type(thing) is FunctionType]
+@cache
+def live_functions() -> dict[tuple[str, str], list[FunctionType]]:
+    """All functions of this process, by file and qualified name; looked for once."""
+    found: dict[tuple[str, str], list[FunctionType]] = {}
+    for thing in gc.get_objects():
+        if type(thing) is FunctionType:
+            code = thing.__code__
+            found.setdefault((os.path.realpath(code.co_filename), code.co_qualname), []).append(thing)
+    return found
 
 
-def _is_from(function: FunctionType, path: Path, qualified: str) -> bool:
-    code = function.__code__
-    return code.co_qualname == qualified and Path(code.co_filename).resolve() == path.resolve()
+@cache
+def dispatchers() -> list[Any]:
+    """All functions of this process that numba compiles; looked for once."""
+    from numba.core.dispatcher import Dispatcher
+
+    return [thing for thing in gc.get_objects() if issubclass(type(thing), Dispatcher)]
 
 
 def _forget_compiled(changed: list[FunctionType]) -> None:
     """Have numba compile the changed functions and all that call them, whatever its cache holds."""
     from numba.core.caching import NullCache
-    from numba.core.dispatcher import Dispatcher
 
-    dispatchers = [thing for thing in gc.get_objects() if issubclass(type(thing), Dispatcher)]
-    stale = {id(one) for one in dispatchers if one.py_func in changed}
+    stale = {id(one) for one in dispatchers() if one.py_func in changed}
     size = -1
     while len(stale) > size:
         size = len(stale)
-        stale |= {id(one) for one in dispatchers if any(id(used) in stale for used in _uses(one.py_func))}
-    for one in dispatchers:
+        stale |= {id(one) for one in dispatchers() if any(id(used) in stale for used in _uses(one.py_func))}
+    for one in dispatchers():
         if id(one) in stale:
             if one.signatures:
                 raise RuntimeError(f"{one.py_func.__qualname__} was compiled before it could be changed.")
