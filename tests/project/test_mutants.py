@@ -30,17 +30,13 @@ def opened_laboratory():
 
 @pytest.mark.mutant
 @pytest.mark.slow
-def test_without_a_mutant_the_tests_pass(opened_laboratory):
-    code, output = opened_laboratory.exit_code_of(None)
-    assert code == pytest.ExitCode.OK, output
-
-
-@pytest.mark.mutant
-@pytest.mark.slow
 @ALL
 def test_a_mutant_is_noticed(opened_laboratory, mutant):
-    code, output = opened_laboratory.exit_code_of(mutant)
-    assert code == pytest.ExitCode.TESTS_FAILED, output
+    """The test fails with the fault, and the same case passes without it."""
+    changed = opened_laboratory.run(mutant)
+    assert changed.code == pytest.ExitCode.TESTS_FAILED, changed.output
+    unchanged = opened_laboratory.run_unchanged(changed.failed, mutant.backend)
+    assert unchanged.code == pytest.ExitCode.OK, unchanged.output
 
 
 PROGRAM = "def f(x, weight):\n    if x > 0:\n        y = weight * g(x, 2)\n    return y[0] + 1\n"

@@ -1,7 +1,7 @@
 """A process that loads the package once, and forks to run a test against each mutant.
 
-``python -m support.laboratory`` reads names of mutants, one a line, and answers each with a line of JSON: the exit code
-of pytest and what it printed. The empty name stands for the package without a fault.
+``python -m support.laboratory`` reads lines of JSON, ``[mutant or null, test, backend]``, and answers each with a line:
+``[exit code of pytest, first test that failed or null, output]``.
 """
 
 import gc
@@ -12,6 +12,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,21 +25,36 @@ OPTIONS = ["-x", "-q", "--rootdir", str(ROOT), "-o", "addopts=", "--no-header", 
 OPTIONS += [word for name in PLUGINS_LEFT_OUT for word in ("-p", f"no:{name}")]
 
 
+@dataclass(frozen=True)
+class Answer:
+    """How some tests ended: exit code of pytest, the first test that failed, and what was printed."""
+
+    code: int
+    failed: str | None
+    output: str
+
+
 class Laboratory:
     """The other end of the process."""
 
     def __init__(self, process: "subprocess.Popen[str]") -> None:
         self.process = process
 
-    def exit_code_of(self, mutant: Mutant | None) -> tuple[int, str]:
-        """Exit code and output of the test that should notice the mutant; without one, of all these tests."""
-        self.process.stdin.write(f"{'' if mutant is None else mutant.name}\n")
+    def run(self, mutant: Mutant) -> Answer:
+        """Run the test that should notice the mutant, until it fails."""
+        return self._ask(mutant=mutant.name, test=f"tests/{mutant.noticed_by}", backend=mutant.backend)
+
+    def run_unchanged(self, test: str, backend: str) -> Answer:
+        """Run a test without a mutant."""
+        return self._ask(mutant=None, test=test, backend=backend)
+
+    def _ask(self, mutant: str | None, test: str, backend: str) -> Answer:
+        self.process.stdin.write(f"{json.dumps([mutant, test, backend])}\n")
         self.process.stdin.flush()
         answer = self.process.stdout.readline()
         if not answer:
             raise RuntimeError(f"the laboratory ended with exit code {self.process.wait()}.")
-        code, output = json.loads(answer)
-        return code, output
+        return Answer(*json.loads(answer))
 
 
 @contextmanager
@@ -59,13 +75,18 @@ def opened() -> Iterator[Laboratory]:
 
 
 class OneBackend:
-    """A plugin of pytest that leaves out tests which run with other kernels."""
+    """A plugin of pytest: leaves out tests that run with other kernels, and notes which test fails."""
 
     def __init__(self, backend: str) -> None:
         self.backend = backend
+        self.failed: str | None = None
 
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
         items[:] = [item for item in items if self._of(item) in (None, self.backend)]
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        if report.failed:
+            self.failed = self.failed or report.nodeid
 
     def _of(self, item: Any) -> str | None:
         return item.callspec.params.get("backend") if hasattr(item, "callspec") else None
@@ -75,8 +96,7 @@ def main() -> None:
     """Answer until there are no more questions."""
     prepare()
     for line in sys.stdin:
-        name = line.rstrip("\n")
-        print(json.dumps(run(MUTANTS[name] if name else None)), flush=True)
+        print(json.dumps(in_a_fork(*json.loads(line))), flush=True)
 
 
 def prepare() -> None:
@@ -95,34 +115,37 @@ def prepare() -> None:
     gc.freeze()  # what is here now is no garbage in any child
 
 
-def run(mutant: Mutant | None) -> tuple[int, str]:
-    with tempfile.TemporaryFile() as output:
+def in_a_fork(mutant: str | None, test: str, backend: str) -> tuple[int, str | None, str]:
+    """Run a test, changed or not, in a child: exit code, the test that failed, and the output."""
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as failed:
         child = os.fork()
         if child == 0:
             code = 70
             try:
                 os.dup2(output.fileno(), 1)
                 os.dup2(output.fileno(), 2)
-                code = _run(mutant)
+                plugin = OneBackend(backend)
+                code = _run(mutant, test, plugin)
+                failed.write((plugin.failed or "").encode())
+                failed.flush()
             finally:
                 sys.stdout.flush()
                 os._exit(code)
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         output.seek(0)
-        return code, output.read().decode(errors="replace")
+        failed.seek(0)
+        return code, failed.read().decode() or None, output.read().decode(errors="replace")
 
 
-def _run(mutant: Mutant | None) -> int:
+def _run(mutant: str | None, test: str, plugin: OneBackend) -> int:
     import pytest
 
     from hypergnn.kernels import dispatch
 
-    if mutant is None:
-        tests = sorted({one.noticed_by for one in MUTANTS.values()})
-        return int(pytest.main([*OPTIONS, *(f"tests/{test}" for test in tests)]))
-    dispatch.wanted = mutant.backend
-    mutant.apply()
-    return int(pytest.main([*OPTIONS, f"tests/{mutant.noticed_by}"], plugins=[OneBackend(mutant.backend)]))
+    dispatch.wanted = plugin.backend
+    if mutant is not None:
+        MUTANTS[mutant].apply()
+    return int(pytest.main([*OPTIONS, test], plugins=[plugin]))
 
 
 if __name__ == "__main__":
