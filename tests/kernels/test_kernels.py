@@ -146,6 +146,7 @@ def test_a_transition_is_two_sums_and_three_scalings(H, with_values, features):
             torch.testing.assert_close(found[trial, :, head], expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shared", [True, False])
 def test_gradients_of_a_transition_are_exact_twice(shared):
     H = hypergraph("empty hyperedge")
@@ -267,7 +268,7 @@ def test_dropout_within_a_sum_is_that_of_its_values():
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["single", "double"])
 @pytest.mark.parametrize("width", [3, 16, 19])
-@pytest.mark.parametrize("n_groups", [40, 3000])
+@pytest.mark.parametrize("n_groups", [40, pytest.param(3000, marks=pytest.mark.slow)])
 def test_few_sums_of_many_rows_are_the_same_sums(monkeypatch, n_groups, width, dtype):
     generator = torch.Generator().manual_seed(0)
     some = [torch.randint(0, 20_000, (700,), generator=generator).unique().tolist() for _ in range(n_groups)]

@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 from support import browser
 
 from hypergnn.cli import data, explain, predict, report, reproduce, train

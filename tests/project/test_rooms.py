@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -60,6 +61,11 @@ def name_of(path: Path) -> str:
     return ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix("__init__").removesuffix(".")
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
 def imported(tree: ast.AST) -> Iterator[str]:
     """What a file imports of the package, wherever it does so: ``functional``, ``kernels.cpu.jit.compiled``."""
     for node in ast.walk(tree):
@@ -90,7 +96,7 @@ def modules() -> list[object]:
 def test_a_module_imports_only_from_rooms_below_its_own(path):
     own = room_of(name_of(path))
     assert own is not None, f"{name_of(path)} has no place in the order of rooms"
-    for name in imported(ast.parse(path.read_text())):
+    for name in imported(parsed(path)):
         if name == "__version__":
             continue
         other = room_of(name)
@@ -103,13 +109,13 @@ def test_every_room_of_the_order_exists():
 
 
 def test_of_structures_kernels_import_the_incidence_only():
-    found = {name for path in (SOURCE / "kernels").rglob("*.py") for name in imported(ast.parse(path.read_text()))}
+    found = {name for path in (SOURCE / "kernels").rglob("*.py") for name in imported(parsed(path))}
     assert {name for name in found if room_of(name) == "structures"} == set()
 
 
 def test_the_reference_is_imported_by_tests_only():
     for path in SOURCE.rglob("*.py"):
-        assert "reference" not in {room_of(name) for name in imported(ast.parse(path.read_text()))}, path
+        assert "reference" not in {room_of(name) for name in imported(parsed(path))}, path
 
 
 def internals(tree: ast.AST) -> Iterator[str]:
@@ -144,6 +150,6 @@ def files_of_tests() -> list[object]:
 @pytest.mark.parametrize("path", files_of_tests())
 def test_internals_are_imported_by_tests_of_their_own_room_only(path):
     own = path.relative_to(TESTS).parts[0]
-    for name in internals(ast.parse(path.read_text())):
+    for name in internals(parsed(path)):
         room = name.split(".")[1]
         assert TESTED_IN.get(room, room) == own, f"{name} is private to {room}"

@@ -200,6 +200,7 @@ def test_the_page_is_light_and_stands_alone(page):
     assert "default-src 'none'" in text
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick_map")
 def test_compact_results_have_no_networks_and_say_so(tmp_path):
     fill(tmp_path / "runs")
@@ -213,6 +214,7 @@ def test_compact_results_have_no_networks_and_say_so(tmp_path):
     assert 'id="network"' not in text
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick_map")
 def test_one_run_has_a_page_and_figures(tmp_path, capsys):
     records = train(tmp_path / "run", "hyper-conv", skip=True).records
@@ -276,6 +278,7 @@ def test_the_weight_that_is_reckoned_with_is_that_of_the_page(tmp_path):
     assert not show([Trained(tmp_path, "Digits")], budget=weight - 100).networks
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick_map")
 def test_a_page_that_would_be_too_heavy_leaves_out_networks_then_curves_then_trials(tmp_path, monkeypatch):
     train(tmp_path, "hyper-attention")
@@ -384,6 +387,7 @@ def test_other_tables_are_shown_too_with_the_networks_they_have(tmp_path):
     assert [one.label for one in networks] == ["Hyper-Conv. on Cora, 1 head, width 4"]
 
 
+@pytest.mark.slow
 def test_a_reproduction_ends_with_the_path_of_its_page(tmp_path, monkeypatch, capsys):
     from hypergnn.experiments.runner import Reproduction
 

@@ -9,6 +9,7 @@ In the replacement, ``_`` stands for what was there before. A function or a plac
 """
 
 import ast
+import copy
 import gc
 import importlib
 import importlib.util
@@ -53,7 +54,7 @@ class Mutant:
     def source(self) -> tuple[Path, str]:
         """File and qualified name of the function."""
         package, _, qualified = self.function.partition(":")
-        found = [path for path in _files(package) if qualified in _functions(ast.parse(path.read_text()))]
+        found = [path for path in _files(package) if qualified in _functions_of(path, path.stat().st_mtime_ns)]
         if len(found) != 1:
             raise StaleMutantError(f"{self.name}: {len(found)} modules of {package} define {qualified}; expected one.")
         return found[0], qualified
@@ -66,11 +67,8 @@ class Mutant:
         named = parts[len(parts) - 1 - parts[::-1].index(top) :]
         importlib.import_module(".".join(named).removesuffix(".__init__"))
 
-    def tree(self) -> tuple[ast.Module, ast.AST]:
-        """The changed module, and the changed function in it."""
-        path, qualified = self.source()
-        module = ast.parse(path.read_text())
-        function = _functions(module)[qualified]
+    def change(self, function: ast.AST) -> ast.AST:
+        """The syntax tree of the function with the fault; changes the tree that is passed."""
         before = ast.dump(function)
         places = {id(node) for node in self.place(function)}
         if not places:
@@ -78,13 +76,20 @@ class Mutant:
         _Replace(places, self.replacement).visit(function)
         if ast.dump(function) == before:
             raise StaleMutantError(f"{self.name}: the replacement does not change {self.function}.")
-        return ast.fix_missing_locations(module), function
+        return ast.fix_missing_locations(function)
+
+    def changed(self) -> ast.AST:
+        """The syntax tree of the function with the fault."""
+        path, qualified = self.source()
+        return self.change(copy.deepcopy(_functions_of(path, path.stat().st_mtime_ns)[qualified]))
 
     def apply(self) -> None:
         """Change the function in this process, wherever it has been imported to."""
         self.load()
         path, qualified = self.source()
-        code = _code(compile(self.tree()[0], str(path), "exec", dont_inherit=True), qualified)
+        module = ast.parse(path.read_text())
+        self.change(_functions(module)[qualified])
+        code = _code(compile(module, str(path), "exec", dont_inherit=True), qualified)
         changed = live_functions().get((str(path.resolve()), qualified), [])
         if not changed:
             raise StaleMutantError(f"{self.name}: {self.function} is not loaded.")
@@ -142,6 +147,12 @@ def _functions(tree: ast.AST, prefix: str = "") -> dict[str, ast.AST]:
         elif isinstance(node, ast.If | ast.Try | ast.With):
             found |= _functions(node, prefix)
     return found
+
+
+@cache
+def _functions_of(path: Path, _: int) -> dict[str, ast.AST]:
+    """All functions of a file; read again when the time of its last change is another."""
+    return _functions(ast.parse(path.read_text()))
 
 
 def _code(module: CodeType, qualified: str) -> CodeType:
