@@ -1,7 +1,24 @@
+import gc
+
 import pytest
 from support import structures
 
 from hypergnn import Graph, Hypergraph
+
+# Examples in docstrings and pages that write a report or export a network.
+SLOW_EXAMPLES = ("docs/report.md", "src/hypergnn/persistence/onnx.py", "src/hypergnn/report/writing.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.nodeid.startswith(SLOW_EXAMPLES):
+            item.add_marker(pytest.mark.slow)
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector what stays for the whole session: modules and tests, millions of objects."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(params=list(structures.HYPERGRAPHS))

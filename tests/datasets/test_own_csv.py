@@ -148,6 +148,7 @@ def test_a_file_without_any_label_is_one_clear_error(people):
         hg.HypergraphClassifier().fit(table[["age", "height"]], table["town"])
 
 
+@pytest.mark.slow
 def test_ten_lines_of_the_readme_beat_label_spreading():
     block = next(one for one in re.findall(r"```python\n(.*?)```", README.read_text(), re.S) if "LabelSpreading" in one)
     assert len([line for line in block.splitlines() if line and not line.startswith("#")]) <= 11

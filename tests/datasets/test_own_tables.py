@@ -274,6 +274,7 @@ def test_a_class_too_small_to_be_split_is_refused():
         stratified_split([0] * 9 + [1] * 2, 0)
 
 
+@pytest.mark.slow
 def test_a_million_incidences_take_seconds(tmp_path):
     rng = np.random.default_rng(0)
     ids = pyarrow.array([f"vertex {number}" for number in range(100_000)])

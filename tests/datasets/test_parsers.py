@@ -164,6 +164,7 @@ def test_matlab_file_whose_matrix_points_outside_is_named():
         newsgroups.parse("toy.mat", matlab(documents=np.eye(3)))
 
 
+@pytest.mark.slow
 def test_newsgroups_in_other_bytes_are_the_same_data(tmp_path, monkeypatch):
     monkeypatch.setattr(download, "from_url", real_data.no_url)
     monkeypatch.setenv("HYPERGNN_CACHE", str(tmp_path / "cache"))
@@ -175,6 +176,7 @@ def test_newsgroups_in_other_bytes_are_the_same_data(tmp_path, monkeypatch):
         assert (sources.find_local("20news", data_dir=tmp_path) == "data_dir") == is_same
 
 
+@pytest.mark.slow
 def test_file_that_crashes_its_reader_is_refused(monkeypatch):
     assert newsgroups.digest_apart(matlab()) == newsgroups.digest(newsgroups.parse("toy.mat", matlab()))
     assert newsgroups.digest_apart(matlab()[:-20]) is None

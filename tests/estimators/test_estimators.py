@@ -37,14 +37,15 @@ class NearRows:
         return "NearRows()"
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     [
         hg.HypergraphClassifier(),
-        hg.HypergraphClassifier("hyper-attention", hidden=4, heads=2),
-        hg.HypergraphClassifier("mlp"),
-        hg.HypergraphClassifier(construct=NearRows()),
-        hg.HypergraphClassifier(construct="clusters"),
-        hg.HypergraphClassifier(construct="attributes"),
+        hg.HypergraphClassifier("hyper-attention", hidden=4, heads=2, **QUICK),
+        hg.HypergraphClassifier("mlp", **QUICK),
+        hg.HypergraphClassifier(construct=NearRows(), **QUICK),
+        hg.HypergraphClassifier(construct="clusters", **QUICK),
+        hg.HypergraphClassifier(construct="attributes", **QUICK),
         hg.HypergraphEmbedding(),
         hg.HypergraphEmbedding(trained=True, **QUICK),
     ]

@@ -48,8 +48,8 @@ def total(found):
 
 
 @pytest.mark.parametrize("aggregate", ["concat", "mean"])
-@pytest.mark.parametrize("width", [3, 4, 6])  # the skip connection is a projection, unless the widths agree
-@pytest.mark.parametrize("skip", [False, True])
+# The skip connection is a projection, unless the widths agree; without one the width plays no part.
+@pytest.mark.parametrize(("skip", "width"), [(False, 3), (True, 3), (True, 4), (True, 6)])
 @pytest.mark.parametrize("kind", TAKES, ids=lambda kind: kind.__name__)
 def test_contributions_add_up_to_the_score_of_every_layer(kind, skip, width, aggregate):
     layer, x = make(kind, width=width, heads=2, aggregate=aggregate, skip=skip), random(7, width)

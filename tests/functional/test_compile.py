@@ -14,7 +14,7 @@ from torch.nn.functional import elu
 
 from hypergnn import Graph, GraphAttention, GraphConv, Hypergraph, HypergraphAttention, HypergraphConv
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("backend")]
+pytestmark = pytest.mark.slow
 
 
 class Network(nn.Module):
@@ -52,6 +52,7 @@ def gradients(model: nn.Module, run, arguments) -> list[Tensor]:
     return [parameter.grad.clone() for parameter in model.parameters()]
 
 
+@pytest.mark.usefixtures("backend")
 def test_compiled_model_gives_the_same_output_and_gradients(inputs):
     model, arguments = inputs
     compiled = torch.compile(model, fullgraph=True, backend="aot_eager")
@@ -61,9 +62,9 @@ def test_compiled_model_gives_the_same_output_and_gradients(inputs):
 
 
 WITH_DEFAULT_COMPILER = """
-import sys
-sys.path.append("..")
-import torch, test_compile
+import sys, torch
+sys.path += [".", ".."]
+import test_compile
 for name in test_compile.STRUCTURES:
     model, arguments = test_compile.make(name)
     torch.testing.assert_close(torch.compile(model, fullgraph=True)(*arguments), model(*arguments))
@@ -79,6 +80,7 @@ def test_the_default_compiler_takes_it_too():
     assert result.returncode == 0, result.stderr
 
 
+@pytest.mark.usefixtures("backend")
 def test_exported_program_gives_the_same_output(inputs):
     model, arguments = inputs
     file = io.BytesIO()

@@ -316,6 +316,7 @@ def test_a_missing_library_is_named_with_its_extra(monkeypatch):
         io.to_xgi(named())
 
 
+@pytest.mark.slow
 def test_importing_the_package_imports_none_of_the_libraries():
     libraries = ("dhg", "hypernetx", "networkx", "pandas", "pyarrow", "torch_geometric", "xgi")
     code = (

@@ -204,6 +204,7 @@ def test_gradients_of_both_sides_are_exact_twice(name):
     assert gradcheck(lambda x, weight: run(x, None, None, None, weight, None), (x.detach()[..., 0], weight))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shared", [True, False])
 def test_gradients_of_a_transition_are_exact_twice(shared):
     H = hypergraph("empty hyperedge")
@@ -317,7 +318,7 @@ def test_dropout_within_a_sum_is_that_of_its_values():
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["single", "double"])
 @pytest.mark.parametrize("width", [3, 16, 19])
-@pytest.mark.parametrize("n_groups", [40, 3000])
+@pytest.mark.parametrize("n_groups", [40, pytest.param(3000, marks=pytest.mark.slow)])
 def test_few_sums_of_many_rows_are_the_same_sums(monkeypatch, n_groups, width, dtype):
     generator = torch.Generator().manual_seed(0)
     some = [torch.randint(0, 20_000, (700,), generator=generator).unique().tolist() for _ in range(n_groups)]

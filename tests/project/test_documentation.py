@@ -10,13 +10,14 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 from support import browser
 
 from hypergnn.cli import data, explain, predict, report, reproduce, train
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.joinpath("docs").rglob("*.md")])
-MODULES = ["construct", "datasets", "estimator", "explaining", "functional", "io", "layers", "report", "training"]
+MODULES = ["construct", "datasets", "estimators", "explanations", "functional", "io", "layers", "report", "training"]
 
 
 def blocks(page: Path) -> list[tuple[str, str]]:
@@ -59,9 +60,17 @@ def test_targets_of_make_exist():
     assert named <= targets
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("site")
+@pytest.fixture(scope="session")
+def site(tmp_path_factory, worker_id):
+    """The built documentation; built once, whichever worker is the first to need it."""
+    if worker_id == "master":
+        return build(tmp_path_factory.mktemp("site"))
+    folder = tmp_path_factory.getbasetemp().parent / "site"
+    with FileLock(f"{folder}.lock"):
+        return folder if folder.exists() else build(folder)
+
+
+def build(folder: Path) -> Path:
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
     environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
@@ -96,6 +105,7 @@ def test_pages_load_nothing_from_elsewhere(site):
 
 
 @pytest.mark.slow
+@pytest.mark.browser
 @pytest.mark.parametrize("name", ["operators", "examples", "api/layers"])
 def test_pages_open_in_a_browser_that_is_offline(site, name):
     browser.require()

@@ -6,6 +6,8 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 PNG = b"\x89PNG"
 
@@ -58,6 +60,7 @@ def test_growers_lie_further_apart_once_propagated(capsys, tmp_path):
     assert picture.read_bytes().startswith(PNG)
 
 
+@pytest.mark.slow
 def test_the_surest_mistake_is_explained_to_the_last_digit(capsys, tmp_path):
     picture = tmp_path / "mistake.png"
     load("diagnosis").main(picture, trials=1)
@@ -68,6 +71,7 @@ def test_the_surest_mistake_is_explained_to_the_last_digit(capsys, tmp_path):
     assert picture.read_bytes().startswith(PNG)
 
 
+@pytest.mark.slow
 def test_words_in_common_help_where_labels_are_fewest(capsys):
     load("docstrings").main(draws=2)
     shares = re.findall(r"^(\D+?) +([\d.]+)%", capsys.readouterr().out, re.M)

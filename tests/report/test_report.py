@@ -217,6 +217,7 @@ def test_the_page_is_light_and_stands_alone(page):
     assert "default-src 'none'" in text
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick_map")
 def test_compact_results_have_no_networks_and_say_so(tmp_path):
     fill(tmp_path / "runs")
@@ -230,6 +231,7 @@ def test_compact_results_have_no_networks_and_say_so(tmp_path):
     assert 'id="network"' not in text
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick_map")
 def test_one_run_has_a_page_and_figures(tmp_path, capsys):
     records = train(tmp_path / "run", "hyper-conv", skip=True).records
@@ -292,6 +294,7 @@ def test_the_budget_of_networks_is_their_size_on_the_page(tmp_path):
     assert not show([digits], datasets, budget=size - 100).networks
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick_map")
 def test_a_page_that_would_be_too_large_leaves_out_networks_then_curves_then_trials(tmp_path, monkeypatch):
     train(tmp_path, "hyper-attention")
@@ -439,6 +442,7 @@ def test_a_page_is_rendered_once_from_results_and_data_that_are_there(tmp_path, 
     assert len(drawn) == len({id(one[0]) for one in drawn}), "each chart is specified once"
 
 
+@pytest.mark.slow
 def test_a_reproduction_ends_with_the_path_of_its_page(tmp_path, monkeypatch, capsys):
     from hypergnn.experiments.runner import Reproduction
 
