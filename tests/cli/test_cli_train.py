@@ -20,10 +20,9 @@ import pyarrow.parquet
 import pytest
 
 import hypergnn as hg
-from hypergnn._utils.progress import seconds_left
 from hypergnn.cli import main
 from hypergnn.models import KINDS, Config
-from hypergnn.training import Progress, fit
+from hypergnn.training import fit
 from hypergnn.training.ledger import read
 from hypergnn.training.pairwise import with_graph
 
@@ -359,14 +358,6 @@ def test_quiet_says_nothing_of_what_a_kill_has_left(tables, capsys, caplog):
     assert capsys.readouterr().err == ""
     assert not caplog.records
     assert len(Path(tables, "run", "trials.jsonl").read_text().splitlines()) == 1
-
-
-def test_time_left_counts_the_epochs_of_trials_that_are_running():
-    half = Progress(done=1, total=20, running=15, epochs=4800, test_accuracy=(80.0,), trial_epochs=(300,))
-    assert seconds_left(half, started=0, elapsed=60.0) == pytest.approx(15.0)
-    assert seconds_left(half, started=1, elapsed=60.0) == pytest.approx(60 * 900 / 4800)
-    assert seconds_left(Progress(0, 4, 4, 100, (), ()), started=0, elapsed=60.0) is None
-    assert seconds_left(Progress(4, 4, 0, 500, (80.0,) * 4, (100,) * 4), started=0, elapsed=60.0) == 0
 
 
 @pytest.mark.slow

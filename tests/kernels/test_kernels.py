@@ -1,6 +1,7 @@
 """The operators behind the equations, in every grouping, against dense products."""
 
 import gc
+import multiprocessing
 import re
 import weakref
 from pathlib import Path
@@ -11,7 +12,7 @@ from support.structures import attended, dense, hypergraph, random
 from torch.autograd import gradcheck, gradgradcheck
 from torch.library import opcheck
 
-from hypergnn import Hypergraph, kernels
+from hypergnn import Hypergraph, functional, kernels
 from hypergnn.kernels import (
     Dropout,
     activated_transition,
@@ -778,3 +779,27 @@ def test_torch_accepts_the_operators():
     opcheck(ops.matmul.traced, (random(2, 5, 6).requires_grad_(), random(2, 6, 4).requires_grad_()))
     opcheck(ops.seeded_dropout.traced, (values, 0.4, torch.tensor([[1, 2], [3, 4]], dtype=torch.int32), None))
     opcheck(ops.segment_softmax.traced, (values, *H.incidence))
+
+
+def test_kernels_run_in_a_process_forked_by_the_user(skewed):
+    x, H = torch.rand(skewed.n_vertices, 8), skewed
+    expected = functional.hypergraph_conv(x, H)
+
+    def compute(connection):
+        torch.set_num_threads(2)
+        threads.WORTH_A_THREAD = 1
+        connection.send(threads.pool() is pool)
+        connection.send_bytes(functional.hypergraph_conv(x, H).numpy().tobytes())
+
+    before, threads.WORTH_A_THREAD = threads.WORTH_A_THREAD, 1
+    functional.hypergraph_conv(x, H)  # starts the threads that a fork lacks
+    threads.WORTH_A_THREAD, pool = before, threads.pool()
+    near, far = multiprocessing.Pipe()
+    child = multiprocessing.get_context("fork").Process(target=compute, args=(far,))
+    child.start()
+    assert near.poll(60)
+    assert not near.recv()  # whose queue may be locked by a thread that the child lacks
+    assert near.recv_bytes() == expected.numpy().tobytes()
+    child.join()
+    near.close()
+    far.close()

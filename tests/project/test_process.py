@@ -12,7 +12,6 @@ TESTS = Path(__file__).parents[1]
 
 
 # The note for whoever rewrites training: take the mark away once it passes.
-@pytest.mark.xfail(reason="training sets options of the allocator", strict=False)
 @pytest.mark.slow
 @pytest.mark.parametrize("work", ["estimator", "one worker", "two workers"])
 def test_nothing_that_a_process_shares_changes(work):

@@ -21,9 +21,9 @@ ORDER = [
     ["structures"],
     ["kernels"],
     ["functional", "reference"],
-    ["layers"],
+    ["layers", "loader"],
     ["models"],
-    ["persistence.structures", "persistence.models"],
+    ["persistence.models"],
     ["persistence.onnx", "construct", "io"],
     ["datasets", "drawing"],
     ["training"],
@@ -34,26 +34,8 @@ ORDER = [
 ]
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
 
-# Modules that still import what comes after them; take a line away when it is not true any more.
-NOT_YET = {
-    "_utils.checks",
-    "structures.graph",
-    "structures.hypergraph",
-    "structures.shared_graph",
-    "structures.sparse_features",
-}
-
 # Rooms of the modules that have no folder of tests of their own.
 TESTED_IN = {"reference": "functional", "drawing": "explanations"}
-
-# Tests that still import internals of another room; take a line away when it is not true any more.
-TESTS_NOT_YET = {
-    "cli/test_cli_train.py",
-    "cli/test_progress.py",
-    "structures/test_block.py",
-    "structures/test_display.py",
-    "training/test_training.py",
-}
 
 
 def name_of(path: Path) -> str:
@@ -88,8 +70,7 @@ def room_of(name: str) -> str | None:
 
 def modules() -> list[object]:
     paths = sorted(path for path in SOURCE.rglob("*.py") if name_of(path))
-    note = pytest.mark.xfail(reason="imports what comes after it", strict=False)
-    return [pytest.param(path, id=name_of(path), marks=[note] * (name_of(path) in NOT_YET)) for path in paths]
+    return [pytest.param(path, id=name_of(path)) for path in paths]
 
 
 @pytest.mark.parametrize("path", modules())
@@ -108,9 +89,9 @@ def test_every_room_of_the_order_exists():
     assert [name for name in RANK if find_spec(f"hypergnn.{name}") is None] == []
 
 
-def test_of_structures_kernels_import_the_incidence_only():
+def test_of_structures_kernels_import_the_incidence_and_the_cache_only():
     found = {name for path in (SOURCE / "kernels").rglob("*.py") for name in imported(parsed(path))}
-    assert {name for name in found if room_of(name) == "structures"} == set()
+    assert {name for name in found if room_of(name) == "structures"} == {"structures.base.derived"}
 
 
 def test_the_reference_is_imported_by_tests_only():
@@ -142,9 +123,7 @@ def is_internal(name: str) -> bool:
 
 def files_of_tests() -> list[object]:
     paths = [path for path in sorted(TESTS.rglob("*.py")) if "mutants" not in path.parts]
-    note = pytest.mark.xfail(reason="imports internals of another room", strict=False)
-    names = {path: path.relative_to(TESTS).as_posix() for path in paths}
-    return [pytest.param(path, id=name, marks=[note] * (name in TESTS_NOT_YET)) for path, name in names.items()]
+    return [pytest.param(path, id=path.relative_to(TESTS).as_posix()) for path in paths]
 
 
 @pytest.mark.parametrize("path", files_of_tests())

@@ -3,8 +3,6 @@
 import inspect
 from collections.abc import Iterator
 
-import pytest
-
 import hypergnn
 from hypergnn import functional, layers, models
 
@@ -51,14 +49,12 @@ def methods(cls: type) -> Iterator[tuple[str, object]]:
 
 
 # The note for whoever rewrites the layers: take the mark away once it passes.
-@pytest.mark.xfail(reason="layers and networks take arguments for speed", strict=False)
 def test_no_argument_is_for_speed_alone():
     found = {(name.rpartition(".")[2], parameter) for name, one in public().items() for parameter in parameters(one)}
     assert found & HINTS == set()
     assert {(name, parameter) for name, parameter in found if parameter in FOR_SPEED} == set()
 
 
-@pytest.mark.xfail(reason="Network.propagate takes any keyword", strict=False)
 def test_no_public_function_takes_any_keyword():
     for name, one in public().items():
         kinds = {parameter.kind for parameter in inspect.signature(one).parameters.values()}

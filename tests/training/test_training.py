@@ -19,7 +19,6 @@ from scipy import sparse
 from support import real_data
 
 import hypergnn as hg
-from hypergnn.kernels.cpu import threads
 from hypergnn.models import KINDS, Config, Network, paper_config
 from hypergnn.persistence.files import locked
 from hypergnn.structures.sparse_features import SparseFeatures
@@ -280,30 +279,6 @@ def test_an_error_of_a_worker_reaches_the_caller_whatever_it_holds(data, monkeyp
     monkeypatch.setattr(workers, "train", fail)
     with pytest.raises(ValueError if str(error) == "wrong" else RuntimeError, match=r"wrong|a worker failed|in fail"):
         fit(data, SMALL, trials=2, batch=1, jobs=2)
-
-
-def test_kernels_run_in_a_process_forked_by_the_user(data):
-    x, H = torch.rand(60, 8), data.hypergraph
-    expected = hg.functional.hypergraph_conv(x, H)
-
-    def compute(connection):
-        torch.set_num_threads(2)
-        threads.WORTH_A_THREAD = 1
-        connection.send(threads.pool() is pool)
-        connection.send_bytes(hg.functional.hypergraph_conv(x, H).numpy().tobytes())
-
-    before, threads.WORTH_A_THREAD = threads.WORTH_A_THREAD, 1
-    hg.functional.hypergraph_conv(x, H)  # starts the threads that a fork lacks
-    threads.WORTH_A_THREAD, pool = before, threads.pool()
-    near, far = multiprocessing.Pipe()
-    child = multiprocessing.get_context("fork").Process(target=compute, args=(far,))
-    child.start()
-    assert near.poll(60)
-    assert not near.recv()  # whose queue may be locked by a thread that the child lacks
-    assert near.recv_bytes() == expected.numpy().tobytes()
-    child.join()
-    near.close()
-    far.close()
 
 
 def test_a_worker_that_is_killed_is_an_error_that_says_so(data):

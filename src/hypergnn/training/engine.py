@@ -112,7 +112,7 @@ def _train(
 
 def _start(network: Network, config: Config, seeds: Sequence[int], device: torch.device) -> _State:
     drawn = []
-    network.to_empty(device="cpu")
+    network.load_state_dict({name: torch.empty(one.shape) for name, one in network.named_parameters()}, assign=True)
     for seed in seeds:
         network.reset_parameters(torch.Generator().manual_seed(seed))
         drawn.append({name: parameter.detach().clone() for name, parameter in network.named_parameters()})

@@ -8,6 +8,7 @@ import pytest
 import hypergnn as hg
 from hypergnn._utils import progress
 from hypergnn.models import Config
+from hypergnn.training import Progress
 
 
 class Notebook:
@@ -69,3 +70,11 @@ def test_lines_elsewhere_and_both_listeners_are_told(capsys):
     assert "2/2 trials" in capsys.readouterr().err
     fit()
     assert capsys.readouterr() == ("", "")
+
+
+def test_time_left_counts_the_epochs_of_trials_that_are_running():
+    half = Progress(done=1, total=20, running=15, epochs=4800, test_accuracy=(80.0,), trial_epochs=(300,))
+    assert progress.seconds_left(half, started=0, elapsed=60.0) == pytest.approx(15.0)
+    assert progress.seconds_left(half, started=1, elapsed=60.0) == pytest.approx(60 * 900 / 4800)
+    assert progress.seconds_left(Progress(0, 4, 4, 100, (), ()), started=0, elapsed=60.0) is None
+    assert progress.seconds_left(Progress(4, 4, 0, 500, (80.0,) * 4, (100,) * 4), started=0, elapsed=60.0) == 0
