@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
@@ -110,6 +111,7 @@ def prepare() -> None:
     torch.testing.assert_close(torch.zeros(1), torch.zeros(1))  # loads much of torch
     with open(os.devnull, "w") as nothing, redirect_stdout(nothing):
         pytest.main([*OPTIONS, "--collect-only", *sorted({f"tests/{one.noticed_by}" for one in MUTANTS.values()})])
+    gc.unfreeze()  # the collection of tests has frozen what it found; functions are looked for among what is not
     live_functions()
     dispatchers()
     gc.freeze()  # what is here now is no garbage in any child
@@ -128,8 +130,11 @@ def in_a_fork(mutant: str | None, test: str, backend: str) -> tuple[int, str | N
                 code = _run(mutant, test, plugin)
                 failed.write((plugin.failed or "").encode())
                 failed.flush()
+            except BaseException:
+                traceback.print_exc()
             finally:
                 sys.stdout.flush()
+                sys.stderr.flush()
                 os._exit(code)
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         output.seek(0)
