@@ -13,7 +13,7 @@ from hypergnn.kernels.cpu import buffers
 
 MANY = buffers.KEPT_LARGE // 4  # single-precision numbers that are large together
 
-lends = pytest.mark.skipif(not buffers._LENDS, reason="the system does not lend memory")
+lends = pytest.mark.skipif(not buffers._POOLS, reason="the system does not lend memory")
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +49,7 @@ def how_many_are_idle():
 @pytest.mark.parametrize("shape", [(3, 0), (5, 7), (2, 3, MANY // 5)])
 @pytest.mark.parametrize("lends", [True, False])
 def test_tensors_of_any_size_begin_where_memory_is_fetched(monkeypatch, lends, shape, dtype):
-    monkeypatch.setattr(buffers, "_LENDS", buffers._LENDS and lends)
+    monkeypatch.setattr(buffers, "_POOLS", buffers._POOLS and lends)
     with torch.device("meta"):  # what is the default elsewhere does not matter
         tensor = buffers.empty(shape, dtype)
     assert tensor.shape == shape

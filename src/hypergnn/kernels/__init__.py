@@ -5,7 +5,7 @@ features. Shapes: ``x`` is ``(..., members, features)``, or ``(..., members, hea
 ``(..., incidences, heads)``. Values follow the canonical order of the incidences whichever way they are grouped.
 
 Two backends compute the same: loops compiled by numba for CPUs, which fuse several steps, and plain torch for any
-device (:mod:`hypergnn.kernels.dispatch`). Gradients flow backwards, as often as wanted. Forward-mode derivatives
+device (:mod:`hypergnn.kernels.dispatch`). Gradients of any order are defined. Forward-mode derivatives
 (``torch.func.jvp``) are not defined for operators of this kind: torch gives zero for them.
 """
 

@@ -38,7 +38,7 @@ class Hypergraph(StoredStructure, TwoSided):
     """A hypergraph, checked once when it is made and never changed afterwards.
 
     Make one with :meth:`from_incidence`, :meth:`from_hyperedges` or :meth:`from_scipy`; the constructor itself takes
-    arrays that those have sorted and checked. Incidences are kept in the order of ``(vertex, hyperedge)`` pairs,
+    arrays that those have sorted and checked. Incidences are stored in the order of ``(vertex, hyperedge)`` pairs,
     and everything that has one entry per incidence follows that order.
 
     Attributes:

@@ -25,54 +25,54 @@ from torch import Tensor
 Array = npt.NDArray[Any]
 
 LARGE = 1 << 17
-"""Bytes from which on memory is lent."""
+"""Bytes from which on memory comes from the pool."""
 KEPT_LARGE = 4 << 20
 """The same while buffers are reused and the C library, which is quicker, does not give up what is freed either."""
 LARGE_PAGE = 2 << 20
-"""Bytes of a large page."""
+"""Bytes of a huge page."""
 SPARE = 1 << 26
-"""Bytes that may wait without being offered to the system, which takes longer than to lend them."""
+"""Bytes that may wait in the pool without being offered to the system, which costs more than reusing them."""
 ROOM = 1.5
-"""How much there may be, lent and waiting, for each byte of the most that was lent whenever a block was mapped."""
+"""Most bytes in use and waiting, as a multiple of the most that were in use at a time."""
 
 NO_INDEX = np.empty(0, dtype=np.int32)
 _NO_KEYS = np.empty((0, 2), dtype=np.uint32)
 
-_LENDS = hasattr(mmap, "MADV_FREE") and hasattr(mmap, "MADV_HUGEPAGE")
+_POOLS = hasattr(mmap, "MADV_FREE") and hasattr(mmap, "MADV_HUGEPAGE")
 
 
-class _Loan(weakref.ref[Any]):
-    """A block that is lent until an array is gone."""
+class _InUse(weakref.ref[Any]):
+    """A buffer that is in use until its array is gone."""
 
     __slots__ = ("block",)
     block: mmap.mmap
 
 
-_loans: dict[int, _Loan] = {}
-_ended: list[_Loan] = []
+_in_use: dict[int, _InUse] = {}
+_released: list[_InUse] = []
 _idle: list[mmap.mmap] = []
-_keepers: list[object] = []  # not a number: threads change it, and these operations are whole
+_keepers: list[object] = []  # a list, because threads change it and its operations are atomic
 _most = 0
 _c_library_keeps = False
 
 
 def empty(shape: Sequence[int], dtype: torch.dtype) -> Tensor:
-    """A tensor whose entries are whatever they were, and begin where the processor fetches memory: at 64 bytes.
+    """An uninitialised tensor, aligned to the 64 bytes that a processor fetches at a time.
 
-    Rows that straddle such places are read more slowly, by a tenth to a fifth; NumPy's arrays begin at any 16 bytes.
+    Rows that straddle such a boundary are read 10 to 20 % more slowly; NumPy aligns its arrays to 16 bytes only.
 
     Example:
         >>> empty((2708, 64), torch.float32).shape
         torch.Size([2708, 64])
     """
     size = prod(shape) * dtype.itemsize
-    if size < (KEPT_LARGE if _keepers and _c_library_keeps else LARGE) or not _LENDS:
-        return _example(dtype).new_empty(shape)  # in half the time of torch.empty
-    block = _borrow(size)
+    if size < (KEPT_LARGE if _keepers and _c_library_keeps else LARGE) or not _POOLS:
+        return _example(dtype).new_empty(shape)  # takes half the time of torch.empty
+    block = _take(size)
     array: Any = np.ndarray(shape, _example(dtype).numpy().dtype, block)
-    loan = _Loan(array, _ended.append)  # no line of Python may run there: it would take an interrupt upon itself
-    loan.block = block
-    _loans[id(loan)] = loan
+    used = _InUse(array, _released.append)  # not Python code, which an interrupt could stop
+    used.block = block
+    _in_use[id(used)] = used
     return torch.from_numpy(array)
 
 
@@ -83,7 +83,7 @@ def _example(dtype: torch.dtype) -> Tensor:
 
 @contextmanager
 def reused_buffers() -> Iterator[None]:
-    """Within the block the system does not get what waits: where all is wanted again soon, to offer it costs time."""
+    """Within the block, waiting buffers are not offered to the system, because they are needed again soon."""
     _keepers.append(None)
     try:
         yield
@@ -94,23 +94,23 @@ def reused_buffers() -> Iterator[None]:
 
 
 def trust_c_library() -> None:
-    """Note that the C library of this process keeps what is freed: small buffers are then left to it."""
+    """Leave small buffers to the C library, which in this process does not give up what is freed."""
     global _c_library_keeps
     _c_library_keeps = True
 
 
 def release() -> None:
-    """Give all memory that waits back to the system."""
+    """Give all waiting buffers back to the system."""
     global _most
     _collect(offers=False)
     _idle.clear()
     _most = 0
 
 
-def _borrow(size: int) -> mmap.mmap:
-    """An idle block of this size, or the smallest that is large enough and not far too large, or a new one.
+def _take(size: int) -> mmap.mmap:
+    """An idle buffer of this size, or the smallest that is at most twice as large, or a new one.
 
-    With a new one those go that have waited longest, if there are more than a step of training has use for.
+    For a new one, those that have waited longest are dropped if there are more than a training step needs.
     """
     global _most
     _collect()
@@ -119,21 +119,21 @@ def _borrow(size: int) -> mmap.mmap:
             with suppress(ValueError):  # another thread has taken it
                 _idle.remove(block)
                 return block
-    lent = sum(len(loan.block) for loan in list(_loans.values())) + size
-    _most = max(_most, lent)
+    in_use = sum(len(used.block) for used in list(_in_use.values())) + size
+    _most = max(_most, in_use)
     fitting = [block for block in _idle if size <= len(block) <= 2 * size]
     for block in sorted(fitting, key=len):
         with suppress(ValueError):  # another thread has taken it
             _idle.remove(block)
             return block
-    surplus = lent + sum(map(len, list(_idle))) - ROOM * _most
+    surplus = in_use + sum(map(len, list(_idle))) - ROOM * _most
     with suppress(IndexError):
         while surplus > 0:
             surplus -= len(_idle.pop(0))
     try:
         block = _map(size)
     except OSError:
-        _idle.clear()  # it may be enough
+        _idle.clear()  # which may free enough
         try:
             block = _map(size)
         except OSError as error:
@@ -148,28 +148,28 @@ def _map(size: int) -> mmap.mmap:
 
 
 def _collect(*, offers: bool = True) -> None:
-    """Let what was lent and came back wait for the next; until then, the system may have it if it is much."""
+    """Move released buffers to the idle ones; offer them to the system if there are many."""
     with suppress(IndexError):
-        while _ended:
-            loan = _ended.pop(0)
-            _loans.pop(id(loan), None)
-            if offers and not _keepers and len(loan.block) + sum(map(len, list(_idle))) > SPARE:
-                _advise(loan.block, "MADV_FREE")
-            _idle.append(loan.block)
+        while _released:
+            used = _released.pop(0)
+            _in_use.pop(id(used), None)
+            if offers and not _keepers and len(used.block) + sum(map(len, list(_idle))) > SPARE:
+                _advise(used.block, "MADV_FREE")
+            _idle.append(used.block)
 
 
-def _begin_anew() -> None:
+def _start_afresh() -> None:
     _keepers.clear()
     release()
 
 
 def _advise(block: mmap.mmap, name: str) -> None:
-    with suppress(OSError):  # a system may not heed it
+    with suppress(OSError):  # it is only advice
         block.madvise(getattr(mmap, name))
 
 
-if hasattr(os, "register_at_fork"):  # what waits lies in the parent's memory: using it would copy it
-    os.register_at_fork(after_in_child=_begin_anew)
+if hasattr(os, "register_at_fork"):  # idle buffers are the parent's: using them would copy them
+    os.register_at_fork(after_in_child=_start_afresh)
 
 
 def new(like: Tensor, *shape: int) -> Tensor:

@@ -30,7 +30,7 @@ def inverse(degree: Tensor, root: bool, least: float) -> Tensor:
 
 
 def inverse_gradient(grad: Tensor, inverse: Tensor, root: bool) -> Tensor:
-    """Gradient of :func:`inverse` from its outcome."""
+    """Gradient of :func:`inverse` from its result."""
     out = new(inverse, *inverse.shape)
     arrays = [array_of(one).reshape(-1) for one in (grad, inverse)]
     threads.by_range(

@@ -219,7 +219,7 @@ def _in_pieces(
     threads.run_all(jobs, n_threads)
     for giant, part in pieces.items():
         total = part[:, 0].copy()
-        for piece in range(1, part.shape[1]):  # in their order, whoever summed them
+        for piece in range(1, part.shape[1]):  # in their order, whichever thread summed them
             total += part[:, piece]
         if outer is not None:
             factor = array_of(outer[:, giant, :, None])  # (batch or 1, heads or 1, 1)
