@@ -49,7 +49,7 @@ def predict(model: SavedModel, data: Dataset, *, device: str | torch.device = "c
 
 
 def in_order(data: Dataset, model: SavedModel) -> Dataset:
-    """The dataset with its features in the order of training; raise ``ValueError`` if they are not the same features."""
+    """The dataset with its features in the order of training; raise ``ValueError`` if the features differ."""
     trained: Sequence[str] | None = model.about.get("feature_names")
     if trained is None or data.feature_names is None:
         if data.n_features != model.network.n_features:

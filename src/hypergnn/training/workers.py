@@ -131,7 +131,7 @@ def _can_fork(plan: Plan) -> bool:
 
 
 def _work(connection: Connection, plan: Plan, config: Config, inherited: Sequence[Connection] | None) -> None:
-    """Train batches until the connection closes, with one torch thread, so that no sum depends on the number of workers."""
+    """Train batches until the connection closes; with one torch thread, so that no sum depends on ``jobs``."""
     if inherited is not None:  # a process: the parent handles signals and owns these ends
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_IGN)
