@@ -85,6 +85,6 @@ def test_names_that_would_come_back_as_something_else_are_refused(names, match):
         ("abcd", "what"),
     ],
 )
-def test_what_cannot_be_names_is_one_clear_error(text, how):
+def test_damaged_names_are_one_clear_error(text, how):
     with pytest.raises(ValueError, match=r"names cannot be read"):
         name_tensors.from_tensor(torch.tensor(list(text.encode()), dtype=torch.uint8), how)
