@@ -60,7 +60,7 @@ def test_byte_order_and_strides_do_not_matter_and_numbers_of_numpy_become_plain(
 @pytest.mark.parametrize(
     ("names", "match"),
     [
-        (np.array([frozenset([1])], dtype=object), r"got frozenset such as frozenset\(\{1\}\)\. Turn them into text"),
+        (np.array([frozenset([1])], dtype=object), r"got frozenset such as frozenset\(\{1\}\)\. Convert them to text"),
         (np.array([Colour.RED], dtype=object), r"names must be text, bytes, numbers, dates or tuples.*got Colour"),
         (np.array([1j]), r"got complex128"),
     ],
