@@ -181,7 +181,7 @@ def test_our_training_trains_as_many_trials_and_epochs_as_it_is_told(monkeypatch
     fit = hg.training.fit
     monkeypatch.setattr(hg.training, "fit", lambda *given, **named: outcomes.append(fit(*given, **named)))
     on_cora.our_training(hg.datasets.load("digits"), "hyper-conv", trials=3)(2)
-    assert [record["epochs"] for record in outcomes[0].records] == [2, 2, 2]
+    assert [record.epochs for record in outcomes[0].records] == [2, 2, 2]
 
 
 def test_inputs_are_skewed_and_always_the_same():
