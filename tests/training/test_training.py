@@ -405,3 +405,18 @@ def test_sparse_features_allow_larger_batches(monkeypatch):
         for x in (SparseFeatures.from_scipy(few), torch.from_numpy(few.toarray()))
     ]
     assert batches == [2, 1], "each trial has its own parameters for all 50 000 features"
+
+
+@pytest.mark.slow
+def test_a_first_fit_imports_no_symbolic_algebra_and_adds_no_warning_filter():
+    code = """if True:
+        import sys, warnings, numpy as np, sklearn.neighbors, hypergnn as hg
+        from hypergnn.kernels.dispatch import is_compiled
+        rows = np.random.default_rng(0).normal(size=(60, 3))
+        is_compiled("cpu", hg.HypergraphConv(1, 1).projection.dtype)  # imports numba
+        before = list(map(repr, warnings.filters))
+        hg.HypergraphClassifier(max_epochs=2, random_state=0).fit(rows, rows[:, 0] > 0)
+        print("sympy" in sys.modules, list(map(repr, warnings.filters)) == before)
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "True"]

@@ -112,7 +112,12 @@ def _train(
 
 def _start(network: Network, config: Config, seeds: Sequence[int], device: torch.device) -> _State:
     drawn = []
-    network.to_empty(device="cpu")
+    # Not Module.to_empty: for meta tensors it imports sympy, which takes 0.7 seconds and adds a warning filter.
+    empty = {
+        name: Parameter(torch.empty(one.shape, dtype=one.dtype, device="cpu"))
+        for name, one in network.named_parameters()
+    }
+    _use(network, empty)
     for seed in seeds:
         network.reset_parameters(torch.Generator().manual_seed(seed))
         drawn.append({name: parameter.detach().clone() for name, parameter in network.named_parameters()})
