@@ -21,7 +21,7 @@ RESULTS = Path(__file__).parent / "results.json"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Measure the cases that were asked for and write each to the file as soon as it is there."""
+    """Measure the chosen cases, and write each to the file as soon as it is finished."""
     options = _parse(arguments)
     settings = Settings.quickly() if options.quick else Settings()
     results: dict[str, Any] = {"machine": describe(settings.threads), "quick": settings.quick, "cases": {}}
@@ -32,17 +32,17 @@ def main(arguments: list[str] | None = None) -> int:
             results["cases"][name] = _in_own_process(measure, name, settings, start)
             _write(options.out, results)
     except KeyboardInterrupt:
-        kept = ", ".join(results["cases"]) or "nothing"
-        print(f"interrupted; {options.out} holds what was measured: {kept}", file=sys.stderr)
+        measured = ", ".join(results["cases"]) or "nothing"
+        print(f"interrupted; {options.out} contains what was measured: {measured}", file=sys.stderr)
         return 130
     print(f"written to {options.out}", file=sys.stderr)
     return 0
 
 
 def _in_own_process(function: Callable[..., Any], *given: Any) -> Any:
-    """What a function returns in a new process: nothing that one case has set or left behind is a matter of the next.
+    """Call a function in a new process and return its result, so that no case affects the next one.
 
-    Training has the C library keep memory that is freed, which makes whoever comes later in the same process faster.
+    For example, memory that one case has allocated and freed would make later cases of the same process faster.
     """
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         return pool.submit(function, *given).result()
@@ -51,13 +51,15 @@ def _in_own_process(function: Callable[..., Any], *given: Any) -> Any:
 def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
-        description="Measure speed and memory against PyG, DHG and torch.sparse, in turn, in one run. "
-        "A run replaces the file of results; python -m benchmarks.report makes docs/performance.md of it.",
-        epilog="Run it on an idle machine: about 15 minutes.",
+        description="Measure speed and memory of hypergnn, PyG, DHG and torch.sparse, taking turns, in one run. "
+        "A run replaces the file of results; python -m benchmarks.report writes docs/performance.md from it.",
+        epilog="Run it on an idle machine; it takes about 15 minutes.",
     )
     parser.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES), metavar="CASE", help=", ".join(CASES))
     parser.add_argument("--out", type=Path, default=RESULTS, metavar="FILE", help="default: benchmarks/results.json")
-    parser.add_argument("--quick", action="store_true", help="small and few: to see that all runs, not to quote")
+    parser.add_argument(
+        "--quick", action="store_true", help="small sizes, few repetitions: a check that everything runs"
+    )
     return parser.parse_args(arguments)
 
 
@@ -66,7 +68,7 @@ def _write(path: Path, results: dict[str, Any]) -> None:
 
 
 def _rounded(value: Any) -> Any:
-    """Four digits of each number: more are noise."""
+    """Round all numbers to four digits; the rest is noise."""
     if isinstance(value, float):
         return float(f"{value:.4g}")
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""What is measured, by name."""
+"""The benchmark cases by name."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CASES: dict[str, Callable[[Settings, Say], dict[str, Any]]] = {
 
 
 def measure(name: str, settings: Settings, start: float) -> dict[str, Any]:
-    """Measure a case, and say how it goes on, with the time since ``start``."""
+    """Measure a case, and print its progress with the time since ``start``."""
     warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta state")
     return CASES[name](settings, _sayer(name, start))
 

@@ -1,4 +1,4 @@
-"""Our classifier beside what people use instead, on few labels: ``python -m benchmarks.estimators``."""
+"""HypergraphClassifier against scikit-learn on few labels: ``python -m benchmarks.estimators``."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ SCALERS = {"standardised": StandardScaler, "range 0 to 1": MinMaxScaler}
 
 
 def few_labels(y: Array, per_class: int, seed: int) -> Array:
-    """The labels of so many rows of each class, -1 for the others.
+    """The labels of ``per_class`` rows of each class, and -1 for all other rows.
 
     Example:
         >>> few_labels(np.array([0, 0, 1, 1]), 1, seed=0).tolist()
@@ -63,14 +63,14 @@ def few_labels(y: Array, per_class: int, seed: int) -> Array:
     """
     rng = np.random.default_rng(seed)
     chosen = [rng.choice(np.flatnonzero(y == one), per_class, replace=False) for one in np.unique(y)]
-    kept = np.concatenate(chosen)
+    labelled = np.concatenate(chosen)
     few = np.full_like(y, -1)
-    few[kept] = y[kept]
+    few[labelled] = y[labelled]
     return few
 
 
 def contestants(X: Array) -> Iterator[tuple[str, Array, Make]]:
-    """Name, inputs and maker of each: ours scales by itself, forests need no scale, the others get both."""
+    """Yield the name, input and constructor of each: ours scales itself, forests need no scaling, others get both."""
     yield OURS, X, lambda seed: hg.HypergraphClassifier(random_state=seed)
     for scale, scaler in SCALERS.items():
         scaled = scaler().fit_transform(X)
@@ -81,7 +81,7 @@ def contestants(X: Array) -> Iterator[tuple[str, Array, Make]]:
 
 
 def judge(name: str, X: Array, y: Array, few: Array, make: Make, seed: int) -> tuple[float, float]:
-    """Accuracy on the unlabelled rows in percent, and seconds of processor time to learn and to predict them."""
+    """Accuracy on the unlabelled rows in percent, and seconds of CPU time to fit and predict."""
     hidden, model = few < 0, make(seed)
     start = time.process_time()
     if name == OURS or name.partition(";")[0] in SEMI_SUPERVISED:
@@ -92,10 +92,10 @@ def judge(name: str, X: Array, y: Array, few: Array, make: Make, seed: int) -> t
 
 
 def measure(splits: int, labels: Sequence[int], say: Callable[[str], None]) -> dict[str, Any]:
-    """Every contestant on every dataset, number of labels and split."""
+    """Evaluate every classifier on every dataset, number of labels and split."""
     found: dict[str, Any] = {}
     X, y = load_wine(return_X_y=True)
-    for name, inputs, make in contestants(X):  # the first time loads and compiles
+    for name, inputs, make in contestants(X):  # the first call loads and compiles
         judge(name, inputs, y, few_labels(y, 5, seed=0), make, seed=0)
     for dataset, load in DATASETS.items():
         X, y = load(return_X_y=True)
@@ -160,9 +160,9 @@ def _row(cells: Sequence[str]) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Measure, unless only the page is asked for, and write the page."""
+    """Measure, unless ``--page`` is given, and write the page."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.estimators", description=__doc__)
-    parser.add_argument("--page", action="store_true", help="only write the page again from the results")
+    parser.add_argument("--page", action="store_true", help="write the page from the stored results, without measuring")
     if not parser.parse_args(arguments).page:
         import sklearn
 

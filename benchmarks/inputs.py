@@ -1,4 +1,4 @@
-"""Large hypergraphs with a few huge hyperedges and many small ones, the same for everybody."""
+"""Large random hypergraphs with a few huge hyperedges and many small ones, the same for all libraries."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import numpy as np
 
 from hypergnn import Hypergraph
 
-PARETO = 1.2  # the exponent: the mean of the sizes exists, their variance does not
+PARETO = 1.2  # the exponent: sizes have a finite mean and an infinite variance
 
 
 def skewed(n_vertices: int, n_hyperedges: int, n_incidences: int, *, seed: int = 0) -> Hypergraph:
-    """A hypergraph whose hyperedge sizes follow a Pareto law and whose members are drawn evenly.
+    """A hypergraph with Pareto-distributed hyperedge sizes and uniformly drawn members.
 
     Example:
         >>> skewed(1000, 1000, 10_000)
@@ -18,12 +18,14 @@ def skewed(n_vertices: int, n_hyperedges: int, n_incidences: int, *, seed: int =
     """
     rng = np.random.default_rng(seed)
     popularity = rng.pareto(PARETO, n_hyperedges) + 0.05
-    # Drawn twice may be the same pair: half as many again are enough to have n_incidences different ones.
+    # Pairs may be drawn twice: half as many again suffice for n_incidences distinct pairs.
     sizes = rng.multinomial(n_incidences * 3 // 2, popularity / popularity.sum())
     hyperedge = np.repeat(np.arange(n_hyperedges), sizes)
     pairs = np.unique(hyperedge * n_vertices + rng.integers(0, n_vertices, hyperedge.size))
     if pairs.size < n_incidences:
-        raise ValueError(f"n_incidences must be fewer for {n_vertices} vertices; got {n_incidences}.")
+        raise ValueError(
+            f"n_incidences must be at most {pairs.size} for this seed and {n_vertices} vertices; got {n_incidences}."
+        )
     chosen = rng.choice(pairs, n_incidences, replace=False, shuffle=False)
     hyperedge, vertex = np.divmod(chosen, n_vertices)
     return Hypergraph.from_incidence(vertex, hyperedge, n_vertices, n_hyperedges)

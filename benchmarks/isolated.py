@@ -1,4 +1,4 @@
-"""A step of one contestant in a process of its own, with a limit to its memory: how long, and how much memory."""
+"""Time and peak memory of a step of one library, in its own process with limited memory."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from typing import Any
 
 from benchmarks.machine import free_bytes
 
-SHARE = 0.5  # of the free memory that a process may take
-LONGEST = 10.0  # seconds of a step that is not repeated
+SHARE = 0.5  # the fraction of the available memory that a process may use
+LONGEST = 10.0  # steps of at least this many seconds are not repeated
 _OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "bad_alloc", "Cannot allocate memory", "alloc_failed")
 
 
 def run(name: str, n_incidences: int, *, threads: int, seconds: float, repetitions: int = 0) -> dict[str, Any]:
-    """Measure a contestant elsewhere.
+    """Measure a library in a new process.
 
     Args:
         name: ``"ours"`` or the name of a peer.
         n_incidences: The size of the hypergraph.
-        threads: Threads of torch, for times at most.
+        threads: Maximum number of torch threads.
         seconds: When to give up.
-        repetitions: How many further steps to time; one, where it takes long.
+        repetitions: How many further steps to time; only one if a step takes long.
 
     Returns:
-        ``outcome``, one of ``"measured"``, ``"out of memory"`` or how it ended otherwise; if measured, ``peak_bytes``
-        above the inputs in the first step, and ``seconds`` of the further ones.
+        ``outcome``: ``"measured"``, ``"out of memory"`` or another reason. If measured, also ``peak_bytes``, the peak
+        of the first step above the inputs, and ``seconds``, the times of the further steps.
     """
     limit = int(SHARE * free_bytes())
     order = {"name": name, "size": n_incidences, "threads": threads, "limit": limit, "repetitions": repetitions}
@@ -54,7 +54,7 @@ def run(name: str, n_incidences: int, *, threads: int, seconds: float, repetitio
             "limit_bytes": limit,
             "asked_bytes": int(asked[1]) if asked else None,
         }
-    raise RuntimeError(f"{name} must run in a process of its own; it failed with\n{child.stderr}")
+    raise RuntimeError(f"{name} failed in its own process:\n{child.stderr}")
 
 
 def main(order: dict[str, Any]) -> dict[str, Any]:
@@ -65,7 +65,9 @@ def main(order: dict[str, Any]) -> dict[str, Any]:
     from benchmarks.measuring import Contestant, prepare
 
     torch.set_num_threads(order["threads"])
-    conv_step(order["name"], sized(10_000))(2)  # imports, compiled code and threads are no matter of size
+    conv_step(order["name"], sized(10_000))(
+        2
+    )  # imports, compiles and starts threads, which does not depend on the size
     H = sized(order["size"])
     _limit(order["limit"])
     step = conv_step(order["name"], H)
@@ -83,13 +85,13 @@ def main(order: dict[str, Any]) -> dict[str, Any]:
 
 
 def _limit(more: int) -> None:
-    """Let the process take so many bytes more than it has, and no others."""
+    """Limit the memory of this process to ``more`` bytes above what it uses now."""
     size = _status("VmSize") + more
     resource.setrlimit(resource.RLIMIT_AS, (size, size))
 
 
 def _settled() -> int:
-    """Give back what is free, forget the peak so far, and tell the memory that is held now."""
+    """Return free memory to the system, reset the peak, and return the memory in use in bytes."""
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")

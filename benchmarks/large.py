@@ -1,4 +1,4 @@
-"""One convolution over large hypergraphs: time, memory, growth, and how much of the memory's bandwidth it reaches."""
+"""One convolution over large hypergraphs: time, memory, growth with size, and share of the memory bandwidth."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from hypergnn.structures.incidence import Incidence
 
 FEATURES = 64
 PEERS: dict[str, Peer] = {peer.name: peer for peer in (PyG(), TorchSparse("row"), DHGPlus(), DHG())}
-TIMED = (PyG.name, TorchSparse.name, DHGPlus.name)  # DHG's other layer does not fit into memory
+TIMED = (PyG.name, TorchSparse.name, DHGPlus.name)  # DHG's HGNNConv does not fit into memory
 
 
 def sized(n_incidences: int) -> Hypergraph:
-    """A skewed hypergraph with ten incidences for each vertex and for each hyperedge."""
+    """A skewed hypergraph with ten incidences per vertex and per hyperedge on average."""
     return skewed(n_incidences // 10, n_incidences // 10, n_incidences)
 
 
 def conv_step(name: str, H: Hypergraph) -> Work:
-    """Forward and backward pass of one row-normalised convolution, 64 to 64 features, without bias.
+    """A forward and backward pass of one row-normalised convolution, 64 to 64 features, without bias.
 
     Args:
         name: ``"ours"`` or the name of a peer.
-        H: Its structure; what the peer makes of it is made here.
+        H: The hypergraph, which is converted to the structure of the peer here.
     """
     structure = H if name == "ours" else PEERS[name].structure(H)
     if name == "ours":
@@ -55,8 +55,8 @@ def conv_step(name: str, H: Hypergraph) -> Work:
 
 
 def large_conv(settings: Settings, say: Say) -> dict[str, Any]:
-    """Time of a step of ours and of each peer, and the peak of the memory of each in a process of its own."""
-    say("making the hypergraph")
+    """Time of a step for us and each peer, and the peak memory of each in its own process."""
+    say("generating the hypergraph")
     H = _large(settings.n_large)
     say("warming up")
     ours, *others = (
@@ -83,7 +83,7 @@ def large_conv(settings: Settings, say: Say) -> dict[str, Any]:
 
 
 def growth(settings: Settings, say: Say) -> dict[str, Any]:
-    """Seconds per step at sizes ten times apart, and the two largest of ours in turn."""
+    """Seconds per step for sizes ten times apart, and our two largest sizes in turn."""
     steps: dict[int, Ready] = {}
     ours: dict[str, float] = {}
     for size in settings.growth:
@@ -98,7 +98,7 @@ def growth(settings: Settings, say: Say) -> dict[str, Any]:
 
 
 def bandwidth(settings: Settings, say: Say) -> dict[str, Any]:
-    """Seconds per byte of a copy, of a triad and of the large convolution, in turn."""
+    """Seconds per byte of a copy, a triad and the large convolution, in turn."""
     H = _large(settings.n_large)
     moved = bytes_moved(H)
     a, b, c = (torch.rand(settings.stream_floats) for _ in range(3))
@@ -124,10 +124,10 @@ def bandwidth(settings: Settings, say: Say) -> dict[str, Any]:
 
 
 def bytes_moved(H: Hypergraph, features: int = FEATURES) -> int:
-    """Bytes that the sums of a step must move, two forward and two backward.
+    """Bytes that the sums of a step must move: two sums forward and two backward.
 
-    Each gathers a row and reads an index for each incidence, and writes the rows of its sums once. Where large groups
-    are summed by walking the rows of their members, these are read once, and not for each of the incidences.
+    A sum reads a row and an index for each incidence, and writes each of its rows once. Large groups that are summed
+    by reading rows in order read each row once, not once per incidence.
 
     Example:
         >>> bytes_moved(Hypergraph.from_hyperedges([[0, 1, 2]], n_vertices=3), features=2)
@@ -145,7 +145,7 @@ def _bytes_of_a_sum(by: Incidence, row: int) -> int:
 
 
 def _growth_of_pyg(settings: Settings, say: Say) -> dict[str, Any]:
-    """Seconds per step, each size in a process of its own, until one says that more would be too much."""
+    """Seconds per step, each size in its own process, until a size fails or the next would take too long."""
     found: dict[str, Any] = {}
     for size in settings.growth:
         before = found.get(str(size // 10))

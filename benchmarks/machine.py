@@ -1,4 +1,4 @@
-"""What the numbers were measured on."""
+"""Description of the machine that was measured."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PEERS = ("torch-geometric", "dhg", "numba")
 
 
 def describe(threads: int) -> dict[str, Any]:
-    """Processor, cores, threads, memory and versions, in JSON's types; nothing that names the computer."""
+    """CPU, cores, threads, memory and versions, in JSON types; nothing that identifies the computer."""
     return {
         **environment(),
         **{name: _version(name) for name in _PEERS},
@@ -24,7 +24,7 @@ def describe(threads: int) -> dict[str, Any]:
 
 
 def free_bytes() -> int:
-    """Memory that a process can take without pushing others out."""
+    """Memory that a process can use without swapping."""
     with open("/proc/meminfo", encoding="ascii") as lines:
         return next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable")) * 1024
 

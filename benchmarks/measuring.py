@@ -1,4 +1,4 @@
-"""Contestants timed in turn, so that whatever disturbs the machine disturbs all of them, and their ratios."""
+"""Timing in turns, so that a disturbance of the machine affects all contestants, and the ratios of their times."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ Clock = Callable[[], float]
 Work = Callable[[int], None]
 Say = Callable[[str], None]
 
-LONG = 2.0  # seconds of work whose noise is small enough to choose threads by
+LONG = 2.0  # seconds of work after which one timing suffices to choose the number of threads
 
 
 @dataclass(frozen=True)
 class Contestant:
-    """Something whose speed is measured."""
+    """A piece of work whose speed is measured."""
 
     name: str
     work: Work
-    """Does the work as many times as it is told."""
+    """Does the work the given number of times."""
     units: float = 1
-    """What the work amounts to when it is done once: trials, bytes; times are given per unit."""
+    """The amount of work in one call, such as trials or bytes; times are reported per unit."""
     least: int = 1
-    """How often the work is done at least between two readings of the clock."""
+    """Minimum number of calls between two readings of the clock."""
     threads: int | None = None
-    """Threads of torch; the faster of one and all if ``None``."""
+    """Number of torch threads; if ``None``, one or all, whichever is faster."""
 
 
 @dataclass(frozen=True)
 class Ready:
-    """A contestant that is warm, with its number of threads and the amount of work between two readings."""
+    """A warmed-up contestant, with its number of threads and of calls between two readings of the clock."""
 
     contestant: Contestant
     threads: int
@@ -76,14 +76,14 @@ def prepare(
     is_warm: bool = False,
     clock: Clock = time.perf_counter,
 ) -> Ready:
-    """Warm a contestant up, choose its threads, and let it work long enough that the clock is no matter.
+    """Warm up a contestant, choose its number of threads, and choose how often to repeat its work.
 
     Args:
-        contestant: Who.
-        seconds: How long the work between two readings shall last, about.
-        all_threads: How many threads "all" are.
-        is_warm: Whether it has worked before, so that this needs no time.
-        clock: Tells the time in seconds.
+        contestant: The contestant.
+        seconds: Approximate duration of the work between two readings of the clock.
+        all_threads: The maximum number of threads.
+        is_warm: Whether it has been warmed up already.
+        clock: Returns the time in seconds.
     """
     choices = [contestant.threads] if contestant.threads else sorted({1, all_threads})
     best: dict[int, float] = {}
@@ -101,10 +101,10 @@ def prepare(
 def interleave(
     ours: Ready, peers: Sequence[Ready], *, repetitions: int, say: Say, clock: Clock = time.perf_counter
 ) -> dict[str, Any]:
-    """Time us, the first peer, us, the second peer, …, and all that again for each repetition.
+    """Time us, the first peer, us, the second peer, …, and repeat.
 
     Returns:
-        For us and for each peer the threads; for each peer the seconds per unit of each pair, ours and theirs.
+        Our number of threads; for each peer its number of threads, and seconds per unit of each pair, ours and theirs.
     """
     pairs: dict[str, dict[str, Any]] = {
         peer.contestant.name: {"threads": peer.threads, "ours": [], "theirs": []} for peer in peers
@@ -120,7 +120,7 @@ def interleave(
 
 
 def ratios(pair: dict[str, Any]) -> Spread:
-    """How many times as long a peer took as we did, pair by pair.
+    """The ratio of a peer's time to ours, pair by pair.
 
     Example:
         >>> ratios({"ours": [1.0, 2.0, 2.0], "theirs": [3.0, 8.0, 10.0]})
@@ -131,7 +131,7 @@ def ratios(pair: dict[str, Any]) -> Spread:
 
 def _timed(contestant: Contestant, threads: int, times: int, clock: Clock) -> float:
     torch.set_num_threads(threads)
-    gc.collect(1)  # the garbage of whoever worked before; older objects would take longer than some of the work
+    gc.collect(1)  # garbage of the previous contestant; a full collection would take longer than some work
     start = clock()
     contestant.work(times)
     return clock() - start

@@ -18,18 +18,18 @@ from hypergnn.models import Network as OurNetwork
 
 
 def train_conv(settings: Settings, say: Say, *, trials: int) -> dict[str, Any]:
-    """Hyper-Conv: so many trials of ours together against one of each peer's, per trial and epoch."""
+    """Hyper-Conv: ``trials`` of our trials together against one of each peer, per trial and epoch."""
     peers: list[Peer] = [PyG(), TorchSparse(), DHG()]
     return _train(settings, say, trials, "hyper-conv", peers)
 
 
 def train_attention(settings: Settings, say: Say, *, trials: int) -> dict[str, Any]:
-    """Hyper-Attention, against PyG, the only peer that has it."""
+    """Hyper-Attention against PyG, the only peer that has it."""
     return _train(settings, say, trials, "hyper-attention", [PyG()])
 
 
 def forward_conv(settings: Settings, say: Say) -> dict[str, Any]:
-    """Scores of Hyper-Conv without dropout and gradient."""
+    """Scores of Hyper-Conv, without dropout and gradients."""
     data = _cora()
     network = OurNetwork(Config(), data.n_features, data.n_classes).eval()
     x = data.features("row")
@@ -45,7 +45,7 @@ def forward_conv(settings: Settings, say: Say) -> dict[str, Any]:
 
 
 def our_training(data: Dataset, model: str, trials: int) -> Work:
-    """Train through the public entry; nothing is subtracted, neither the preparation nor the judgement at the end."""
+    """Train with the public function; preparation and the final evaluation are included in the time."""
 
     def work(epochs: int) -> None:
         hg.training.fit(data, Config(model=model, max_epochs=epochs, patience=epochs + 1), trials=trials)
@@ -54,7 +54,7 @@ def our_training(data: Dataset, model: str, trials: int) -> Work:
 
 
 def peer_training(peer: Peer, data: Dataset, *, attention: bool) -> Work:
-    """Train one network the way a user of the peer would write it."""
+    """Train one network in the loop that a user of the peer would write."""
     x, structure = peer.features(data), peer.structure(data.hypergraph)
     y, train, val = (torch.from_numpy(part).long() for part in (data.y, data.train, data.val))
     config = Config()
@@ -91,7 +91,7 @@ def peer_forward(peer: Peer, data: Dataset) -> Work:
 def _train(settings: Settings, say: Say, trials: int, model: str, peers: list[Peer]) -> dict[str, Any]:
     data, least = _cora(), settings.least_epochs
     attention = model == "hyper-attention"
-    # Five times as many: preparing and judging count, and a trial of the paper has hundreds of epochs.
+    # Five times as many epochs, since preparation and evaluation count: a trial of the paper has hundreds of epochs.
     ours = Contestant("ours", our_training(data, model, trials), trials, 5 * least, threads=settings.threads)
     others = [
         Contestant(peer.name, peer_training(peer, data, attention=attention), least=least, threads=None)

@@ -1,4 +1,4 @@
-"""The others: PyG, DHG and plain ``torch.sparse``, each behind the same few methods."""
+"""The peers: PyG, DHG and plain ``torch.sparse``, each behind the same interface."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from hypergnn.datasets import Dataset
 
 
 class Peer(ABC):
-    """A library: how it keeps hypergraphs and features, and what its layers are."""
+    """A library: its representation of hypergraphs and features, and its layers."""
 
     name: str
 
     @abstractmethod
     def structure(self, H: Hypergraph) -> Any:
-        """A hypergraph with unit weights as the library wants it."""
+        """Convert a hypergraph with unit weights."""
 
     @abstractmethod
     def conv(self, n_in: int, n_out: int, *, bias: bool = True) -> nn.Module:
-        """A convolution; its ``forward`` takes features and structure."""
+        """A convolution layer; its ``forward`` takes features and structure."""
 
     def attention(self, n_in: int, n_out: int, *, heads: int, dropout: float) -> nn.Module:
-        """An attention, where the library has it."""
+        """An attention layer, if the library has one."""
         raise NotImplementedError(f"{self.name} has no hypergraph attention")
 
     def features(self, data: Dataset) -> Any:
-        """Row-normalised features: dense, as most libraries load them."""
+        """Row-normalised features; dense, as most libraries load them."""
         return data.features("row").to_dense()
 
     def drop(self, x: Any, rate: float, training: bool) -> Any:
@@ -43,12 +43,12 @@ class Peer(ABC):
 
 
 class PyG(Peer):
-    """``torch_geometric.nn.HypergraphConv``: the row-normalised transition, weights left out."""
+    """``torch_geometric.nn.HypergraphConv``: the row-normalised transition without weights."""
 
     name = "PyG"
 
     def structure(self, H: Hypergraph) -> Any:
-        """The index of PyG, and the number of hyperedges, which it need not look for then."""
+        """The index of PyG, and the number of hyperedges, which saves PyG a search."""
         return torch.stack([H.vertex, H.hyperedge]).long(), H.n_hyperedges
 
     def conv(self, n_in: int, n_out: int, *, bias: bool = True) -> nn.Module:
@@ -59,7 +59,7 @@ class PyG(Peer):
         return _Adapter(layer, lambda x, at: layer(x, at[0], num_edges=at[1]))
 
     def attention(self, n_in: int, n_out: int, *, heads: int, dropout: float) -> nn.Module:
-        """The layer with attention over the hyperedges of a vertex; hyperedge e is centred at vertex e."""
+        """The layer with attention over the hyperedges of a vertex; the centroid of hyperedge e is vertex e."""
         from torch_geometric.nn import HypergraphConv
 
         layer = HypergraphConv(
@@ -69,23 +69,23 @@ class PyG(Peer):
 
 
 class DHG(Peer):
-    """``dhg.nn.HGNNConv``: the symmetric transition, as one matrix of vertices × vertices."""
+    """``dhg.nn.HGNNConv``: the symmetric transition as one matrix of vertices × vertices."""
 
     name = "DHG"
     layer = "HGNNConv"
 
     def structure(self, H: Hypergraph) -> Any:
-        """A DHG hypergraph; hyperedges with the same members are merged and their weights added, which changes no T."""
+        """A DHG hypergraph; equal hyperedges are merged and their weights added, which does not change ``T``."""
         import dhg
 
         members = H.incidence.back_members.split(H.incidence.back_offsets.diff().tolist())
         return dhg.Hypergraph(H.n_vertices, [part.tolist() for part in members if part.numel()], merge_op="sum")
 
     def conv(self, n_in: int, n_out: int, *, bias: bool = True) -> nn.Module:
-        """The layer without DHG's own activation and dropout."""
+        """The layer without the activation and dropout of DHG."""
         import dhg
 
-        # Its own products cause it, at each call anew.
+        # DHG's own products raise this warning on every call.
         warnings.filterwarnings("ignore", message="Sparse invariant checks are implicitly disabled")
         layer = getattr(dhg.nn, self.layer)(n_in, n_out, bias=bias, drop_rate=0.0, is_last=True)
         return _Adapter(layer, layer)
@@ -99,7 +99,7 @@ class DHGPlus(DHG):
 
 
 class TorchSparse(Peer):
-    """The convolution as two products with ``torch.sparse`` CSR matrices, made once, each with its transpose."""
+    """The convolution as two products with ``torch.sparse`` CSR matrices, prepared once, each with its transpose."""
 
     name = "torch.sparse"
 
@@ -108,7 +108,7 @@ class TorchSparse(Peer):
         self.normalization = normalization
 
     def structure(self, H: Hypergraph) -> Any:
-        """``D^-1/2 H B^-1`` and ``Hᵀ D^-1/2``, or ``D^-1 H B^-1`` and ``Hᵀ``, scaled when they are made."""
+        """``D^-1/2 H B^-1`` and ``Hᵀ D^-1/2``, or ``D^-1 H B^-1`` and ``Hᵀ``, scaled in advance."""
         incidence = H.to_scipy().astype("float32")  # (N, M)
         symmetric = self.normalization == "symmetric"
         degree, size = H.vertex_degree().clamp(min=1), H.hyperedge_degree().clamp(min=1)
@@ -122,12 +122,12 @@ class TorchSparse(Peer):
         return SparseConv(n_in, n_out, bias=bias)
 
     def features(self, data: Dataset) -> Any:
-        """Sparse where the data is sparse."""
+        """Sparse if the data is sparse."""
         x = data.scaled("row")
         return Matrix.of(x.tocsr()) if hasattr(x, "tocsr") else torch.from_numpy(x)
 
     def drop(self, x: Any, rate: float, training: bool) -> Any:
-        """Dropout of the entries that are there."""
+        """Dropout of the stored entries."""
         if not isinstance(x, Matrix):
             return dropout(x, rate, training)
         return x.with_values(dropout(x.matrix.values(), rate)) if training else x
@@ -140,11 +140,11 @@ class Matrix:
     matrix: Tensor
     transposed: Tensor
     order: Tensor
-    """Where each entry of the transpose stands in the matrix."""
+    """The position in the matrix of each entry of the transpose."""
 
     @classmethod
     def of(cls, matrix: Any) -> Matrix:
-        """Both from a SciPy CSR matrix."""
+        """Convert a SciPy CSR matrix."""
         places = matrix.copy()
         places.data = torch.arange(matrix.nnz).numpy()
         order = places.T.tocsr()
@@ -156,11 +156,11 @@ class Matrix:
         )
 
     def with_values(self, values: Tensor) -> Matrix:
-        """The same places with other values."""
+        """The same sparsity pattern with other values."""
         return Matrix(_like(self.matrix, values), _like(self.transposed, values[self.order]), self.order)
 
     def __matmul__(self, dense: Tensor) -> Tensor:
-        """The product with a dense matrix, with a gradient for the latter."""
+        """The product with a dense matrix, differentiable in the dense matrix."""
         apply: Callable[..., Tensor] = _Product.apply
         return apply(dense, self.matrix, self.transposed)
 
@@ -182,10 +182,10 @@ class SparseConv(nn.Module):
 
 
 class Network(nn.Module):
-    """The paper's two-layer network of a peer's layers: 8 heads of 8 features, then one score per class."""
+    """The paper's two-layer network built from a peer's layers: 8 heads of 8 features, then one score per class."""
 
     def __init__(self, peer: Peer, n_features: int, n_classes: int, *, attention: bool = False) -> None:
-        """Create both layers. Heads of a convolution are one wide projection."""
+        """Create both layers. The heads of a convolution are one wide projection."""
         super().__init__()
         self.peer = peer
         if attention:
@@ -227,7 +227,7 @@ class _Product(torch.autograd.Function):
 
 
 def _csr(indptr: Any, indices: Any, values: Tensor, shape: Any) -> Tensor:
-    """With the 32-bit indices that the products want: others would be converted at each call."""
+    """A CSR tensor with 32-bit indices, which the products need; others would be converted in every call."""
     rows, columns = (torch.from_numpy(part).int() for part in (indptr, indices))
     return torch.sparse_csr_tensor(rows, columns, values, tuple(shape), check_invariants=False)
 

@@ -1,4 +1,4 @@
-"""The plot of growth, as SVG that is the same whenever the numbers are."""
+"""The plot of growth, as an SVG that depends on the numbers only."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _STYLE: Any = {"svg.hashsalt": "growth", "svg.fonttype": "none", "font.size": 10
 
 
 def growth_plot(case: dict[str, Any]) -> bytes:
-    """Seconds of a step against incidences, both on logarithmic axes."""
+    """Seconds per step against incidences, on logarithmic axes."""
     with mpl.rc_context(_STYLE):
         figure = Figure(figsize=(6, 4), layout="constrained")
         axes = figure.subplots()

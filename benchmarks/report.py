@@ -1,4 +1,4 @@
-"""``docs/performance.md`` and its plot from the file of results: ``python -m benchmarks.report``."""
+"""Write ``docs/performance.md`` and its plot from the results: ``python -m benchmarks.report``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Cases = dict[str, Any]
 
 @dataclass(frozen=True)
 class Bar:
-    """What a measured number must reach."""
+    """A bound that a measured number must meet."""
 
     what: str
     bar: float
@@ -35,7 +35,7 @@ class Bar:
     at_most: bool = False
 
     def row(self, cases: Cases) -> str:
-        """A row of the table: what, bar, median, quartiles, whether it is reached."""
+        """A row of the table: name, bound, median, quartiles, and whether the bound is met."""
         found = self.measured(cases)
         sign = "≤" if self.at_most else "≥"
         if found is None:
@@ -163,7 +163,7 @@ def _bandwidth(case: dict[str, Any] | None) -> str:
 
 
 def _faster_stream(case: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The stream that sets the higher mark."""
+    """The faster of copy and triad."""
     streams: dict[str, dict[str, Any]] = case["peers"]
     return min(streams.items(), key=lambda item: median(item[1]["theirs"]))
 

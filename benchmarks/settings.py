@@ -1,4 +1,4 @@
-"""How much is measured: in full, or quickly to see whether everything runs."""
+"""The sizes of a benchmark run: full, or quick to check that everything runs."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ import torch
 
 @dataclass(frozen=True)
 class Settings:
-    """The sizes of a run."""
+    """The sizes of a benchmark run."""
 
     quick: bool = False
     repetitions: int = 7
     seconds: float = 1.0
-    """How long the work between two readings of the clock lasts, about."""
+    """Approximate duration of the work between two readings of the clock."""
     trials: int = 32
     least_epochs: int = 10
     n_large: int = 2_000_000
-    """Incidences of the large convolution; a tenth as many vertices and hyperedges."""
+    """Incidences of the large convolution, with a tenth as many vertices and hyperedges."""
     growth: tuple[int, ...] = (10_000, 100_000, 1_000_000, 10_000_000)
     stream_floats: int = 1 << 27
-    """Numbers in each of the arrays that the memory bandwidth is measured with."""
+    """Size of each array in the measurement of the memory bandwidth."""
     patience: float = 30.0
-    """Seconds beyond which a peer is not asked for more in the measurement of growth."""
+    """Sizes expected to take longer than this are not measured for a peer in the growth case."""
     child_seconds: float = 240.0
-    """Seconds after which a process of its own is ended."""
+    """Seconds after which a measuring process is stopped."""
     threads: int = torch.get_num_threads()
 
     @classmethod
     def quickly(cls) -> Settings:
-        """Small sizes and few repetitions: the numbers mean little."""
+        """Small sizes and few repetitions; the numbers mean little."""
         return cls(
             quick=True,
             repetitions=3,

@@ -1,8 +1,8 @@
-"""The judge: the paper's equations transcribed with dense matrices, slow and literal. Imported by tests only.
+"""The paper's equations transcribed literally with dense matrices, slow and simple. Only tests import this.
 
-Letters are the paper's. ``H`` is the ``(N, M)`` incidence matrix, attended or of zeros and ones; ``W`` the ``(M,)``
-diagonal of hyperedge weights; ``X`` ``(N, F)``; ``P`` ``(F, F')``. One head, no batch. Where the paper divides by a
-degree of 0, which it does not discuss, the inverse is 0.
+The letters are those of the paper: ``H`` is the ``(N, M)`` incidence matrix, binary or attended; ``W`` the ``(M,)``
+diagonal of hyperedge weights; ``X`` is ``(N, F)``; ``P`` is ``(F, F')``. One head, no batch. The paper does not say
+what to do with a degree of 0; here its inverse is 0.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def transition(H: Tensor, W: Tensor, normalization: str) -> Tensor:
 
 
 def reading(R: Tensor, H: Tensor, W: Tensor, normalization: str) -> Tensor:
-    """``T`` with the incidence ``R`` ``(rows, M)`` of new rows on its left, ``(rows, N)``; not in the paper."""
+    """``T`` with the incidence ``R`` ``(rows, M)`` of new vertices on its left, ``(rows, N)``; not in the paper."""
     D, D_new, B = vertex_degree(H, W), vertex_degree(R, W), hyperedge_degree(H)
     W = torch.diag(W)
     if normalization == "none":
@@ -66,9 +66,9 @@ def reading(R: Tensor, H: Tensor, W: Tensor, normalization: str) -> Tensor:
 def attention(
     X: Tensor, U: Tensor, H: Tensor, P: Tensor, Q: Tensor, a: Tensor, softmax_over: str, slope: float
 ) -> Tensor:
-    """Eqs. 7 and 8: attended incidence ``(N, M)``, non-zero only where ``H`` is.
+    """Eqs. 7 and 8: the attended incidence ``(N, M)``, non-zero only where ``H`` is.
 
-    ``U`` ``(M, ·)`` are the features of the hyperedges and ``Q`` their projection, ``P`` itself in the paper.
+    ``U`` ``(M, ·)`` are the features of the hyperedges and ``Q`` their projection, which is ``P`` in the paper.
     """
     N, M = H.shape
     score = {}
@@ -92,7 +92,7 @@ def attention(
 
 
 def hyperedge_features(X: Tensor, H: Tensor, centroids: list[int]) -> Tensor:
-    """Features of each hyperedge: its centroid's, or where that is -1 the mean of its members."""
+    """Features of each hyperedge: those of its centroid, or the mean of its members if the centroid is -1."""
     rows = []
     for e, centroid in enumerate(centroids):
         members = [X[i] for i in range(H.shape[0]) if H[i, e]]
@@ -115,5 +115,5 @@ def graph_transition(A: Tensor, normalization: str) -> Tensor:
 
 
 def _power(diagonal: Tensor, exponent: float) -> Tensor:
-    """Power of a diagonal matrix, 0 where its entry is 0."""
+    """A power of a diagonal matrix, with 0 for entries of 0."""
     return torch.stack([d**exponent if d > 0 else torch.zeros_like(d) for d in diagonal]) if len(diagonal) else diagonal

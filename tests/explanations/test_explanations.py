@@ -86,7 +86,7 @@ def test_contributions_add_up_with_other_options(kind, options):
     assert total(found) == pytest.approx(float(layer(x, H)[2].max()), abs=1e-12)
 
 
-def test_hyperedges_with_features_of_their_own():
+def test_hyperedges_with_their_own_features():
     layer, x, own = make(hg.HypergraphAttention, hyperedge_features=2), random(7, 3), random(4, 2)
     found = hg.explain(layer, H, 2, x, x_hyperedge=own)
     assert total(found) == pytest.approx(float(layer(x, H, own)[2].max()), abs=1e-12)
@@ -119,7 +119,7 @@ def test_each_contribution_is_the_score_without_all_other_hyperedges():
         assert part.attention == pytest.approx(float(column[2]), abs=1e-12)
 
 
-def test_of_a_row_normalised_transition_the_shares_sum_to_one():
+def test_the_shares_of_a_row_normalised_transition_sum_to_one():
     layer, x = make(hg.HypergraphConv, normalization="row"), random(7, 3)
     found = hg.explain(layer, H, "c", x)
     assert sum(part.transition for part in found.parts if part.kind == "hyperedge") == pytest.approx(1)
@@ -127,7 +127,7 @@ def test_of_a_row_normalised_transition_the_shares_sum_to_one():
     assert found.names[:3] == ("two", "four", "one")
 
 
-def test_links_are_told_by_the_vertex_at_the_other_end():
+def test_links_are_named_by_the_vertex_at_the_other_end():
     layer, x = make(hg.GraphConv), random(7, 3)
     found = hg.explain(layer, H, "c", x, GRAPH, target=0)
     entries = torch.diag(torch.ones(7, dtype=torch.float64)) + adjacency(GRAPH)
@@ -140,7 +140,7 @@ def test_links_are_told_by_the_vertex_at_the_other_end():
 
 
 @pytest.mark.parametrize("kind", [hg.GraphConv, layers.MeanConv], ids=lambda kind: kind.__name__)
-def test_links_that_are_not_listed_are_told_as_if_they_were(kind, normalization):
+def test_a_shared_graph_is_explained_like_its_listed_links(kind, normalization):
     layer, x, incidence = make(kind, normalization=normalization), random(7, 3), H.to_scipy()
     listed = hg.Graph.from_scipy((incidence @ incidence.T > 0).astype(float))
     for vertex in range(7):
@@ -183,7 +183,7 @@ def test_a_score_below_zero_is_given_before_and_after_the_activation():
     assert f"logit {found.logit:.4f}, {found.score:.4f} after ELU" in repr(found)
 
 
-def test_attention_is_told_for_every_layer_and_head():
+def test_attention_is_given_for_every_layer_and_head():
     torch.manual_seed(0)
     network = Network(Config(model="gat+hyper-attention", hidden=2, heads=3), 5, 4)
     x = torch.rand(7, 5)
@@ -220,7 +220,7 @@ def test_a_dataset_is_scaled_as_the_network_was_trained(tmp_path):
     assert scaled.logit == pytest.approx(found.logit, abs=1e-6)
 
 
-def test_it_looks_the_same_everywhere():
+def test_text_html_and_pandas_agree():
     layer, x = make(hg.HypergraphAttention, heads=2, aggregate="mean"), random(7, 3)
     found = hg.explain(layer, H, "<f>", x)
     assert "hyperedge <b>three" in repr(found)
@@ -234,7 +234,7 @@ def test_it_looks_the_same_everywhere():
     assert json.loads(json.dumps(found.records()))[0]["kind"] == "hyperedge"
 
 
-def test_many_hyperedges_are_cut_short_but_still_add_up():
+def test_a_long_table_is_shortened_and_still_adds_up():
     wide = hg.Hypergraph.from_hyperedges([[0, 1]] * 30, n_vertices=2)
     found = hg.explain(make(hg.HypergraphConv), wide, 0, random(2, 3))
     assert "20 others" in repr(found)
@@ -273,7 +273,7 @@ def test_the_plot_is_returned_and_not_shown():
         ),
     ],
 )
-def test_mistakes_are_told(change, error, message):
+def test_invalid_arguments_are_refused(change, error, message):
     given = {"model": make(hg.HypergraphConv), "H": H, "vertex": 0, "x": random(7, 3)}
     with pytest.raises(error, match=message):
         hg.explain(**(given | change))
@@ -288,9 +288,9 @@ def test_a_run_is_explained_from_the_command_line(tmp_path, capsys):
     assert printed.startswith("vertex 5: class ")
     assert "attention in layer 0, head by head" in printed
     assert main(["explain", run, "5", "--json", "--class", "4", "--plot", str(tmp_path / "why.png")]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["class"] == "4"
-    assert sum(part["contribution"] for part in told["parts"]) == pytest.approx(told["logit"], abs=1e-5)
+    explained = json.loads(capsys.readouterr().out)
+    assert explained["class"] == "4"
+    assert sum(part["contribution"] for part in explained["parts"]) == pytest.approx(explained["logit"], abs=1e-5)
     assert (tmp_path / "why.png").read_bytes().startswith(b"\x89PNG")
     assert main(["explain", run, "nobody"]) == 2
     assert "vertex must be a number from 0 to 1796; got 'nobody'" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Memory that the kernels lend."""
+"""Pooled memory of the kernels."""
 
 import gc
 import io
@@ -24,7 +24,7 @@ def nothing_idle():
 
 @pytest.fixture
 def asked(monkeypatch):
-    """The sizes of the blocks that the system is asked for; it is offered none, as all are wanted again at once."""
+    """The sizes of the blocks requested from the system; none may be offered back, since all are reused at once."""
     sizes = []
 
     class Counted(mmap.mmap):
@@ -33,7 +33,7 @@ def asked(monkeypatch):
             return super().__new__(cls, number, size, **options)
 
         def madvise(self, advice):
-            assert advice != mmap.MADV_FREE, "offering memory that is wanted again at once takes longer than using it"
+            assert advice != mmap.MADV_FREE, "offering memory that is reused at once costs more than using it"
 
     monkeypatch.setattr(mmap, "mmap", Counted)
     return sizes
@@ -50,7 +50,7 @@ def how_many_are_idle():
 @pytest.mark.parametrize("lends", [True, False])
 def test_tensors_of_any_size_begin_where_memory_is_fetched(monkeypatch, lends, shape, dtype):
     monkeypatch.setattr(buffers, "_POOLS", buffers._POOLS and lends)
-    with torch.device("meta"):  # what is the default elsewhere does not matter
+    with torch.device("meta"):  # the default device must not matter
         tensor = buffers.empty(shape, dtype)
     assert tensor.shape == shape
     assert tensor.dtype == dtype
@@ -81,7 +81,7 @@ def test_what_is_idle_makes_room_for_what_is_new():
     blocks = [buffers.empty((MANY,), torch.float32) for _ in range(4)]
     del blocks
     assert how_many_are_idle() == 4
-    larger = buffers.empty((4 * MANY,), torch.float32)  # with what waits, twice as much as was ever lent
+    larger = buffers.empty((4 * MANY,), torch.float32)  # with the idle block, twice as much as was ever in use
     assert larger.shape == (4 * MANY,)
     assert how_many_are_idle() == 2
     with buffers.reused_buffers():
@@ -90,7 +90,7 @@ def test_what_is_idle_makes_room_for_what_is_new():
 
 
 @lends
-def test_a_step_of_training_that_repeats_asks_the_system_for_nothing(asked):
+def test_a_repeated_training_step_requests_no_new_memory(asked):
     def step():
         for wide, narrow in ((5, 3), (2, 4)):
             x = [buffers.empty((size * MANY,), torch.float32) for size in (wide, narrow, wide)]
@@ -107,7 +107,7 @@ def test_a_step_of_training_that_repeats_asks_the_system_for_nothing(asked):
 
 
 @lends
-def test_what_is_kept_is_offered_to_the_system_afterwards(monkeypatch):
+def test_idle_memory_is_offered_to_the_system_afterwards(monkeypatch):
     offered = []
     monkeypatch.setattr(buffers, "_advise", lambda _, name: offered.append(name))
     monkeypatch.setattr(buffers, "SPARE", 4 * MANY)
@@ -123,13 +123,13 @@ def test_what_is_kept_is_offered_to_the_system_afterwards(monkeypatch):
     buffers.empty((MANY,), torch.float32)
     assert how_many_are_idle() == 1
     assert offered.count("MADV_FREE") == 0
-    buffers.empty((2 * MANY,), torch.float32)  # more than may wait untold
+    buffers.empty((2 * MANY,), torch.float32)  # more than may stay idle without an offer
     assert how_many_are_idle() == 2
     assert offered.count("MADV_FREE") == 1
 
 
 @lends
-def test_what_a_forward_pass_makes_is_lent_to_the_next(asked):
+def test_the_next_forward_pass_reuses_the_memory(asked):
     H = Hypergraph.from_hyperedges([[0, 1, 2], [1, 2999]], n_vertices=3000)
     x = torch.rand(3000, 64)
     for _ in range(10):
@@ -139,7 +139,7 @@ def test_what_a_forward_pass_makes_is_lent_to_the_next(asked):
 
 
 @lends
-def test_what_waits_goes_before_memory_is_said_to_be_short(monkeypatch):
+def test_idle_memory_is_freed_before_an_allocation_fails(monkeypatch):
     block = buffers.empty((MANY,), torch.float32)
     del block
     assert how_many_are_idle() == 1
@@ -155,7 +155,7 @@ def test_what_waits_goes_before_memory_is_said_to_be_short(monkeypatch):
 
 
 @lends
-def test_a_tensor_does_not_show_what_was_there_before_it():
+def test_a_tensor_does_not_show_earlier_content():
     before = buffers.empty((5 * MANY,), torch.float32).fill_(42)
     del before
     tensor = buffers.empty((4 * MANY,), torch.float32).zero_()
@@ -165,7 +165,7 @@ def test_a_tensor_does_not_show_what_was_there_before_it():
     assert torch.tensor(42.0).numpy().tobytes() * 100 not in file.getvalue()
 
 
-def test_large_outcomes_may_be_changed_in_place():
+def test_large_results_may_be_changed_in_place():
     H = Hypergraph.from_hyperedges([[0, 1], [1, 2]], n_vertices=20_000)
     x = torch.rand(20_000, 64, requires_grad=True)
     torch.relu_(functional.hypergraph_conv(x, H)).sum().backward()
@@ -174,7 +174,7 @@ def test_large_outcomes_may_be_changed_in_place():
 
 
 @lends
-def test_a_system_may_heed_no_advice_but_must_have_memory(monkeypatch):
+def test_advice_may_fail_but_allocation_may_not(monkeypatch):
     class Deaf(mmap.mmap):
         def madvise(self, *_):
             raise OSError(22, "Invalid argument")
@@ -189,7 +189,7 @@ def test_a_system_may_heed_no_advice_but_must_have_memory(monkeypatch):
 
 @lends
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_a_fork_takes_nothing_idle_with_it():
+def test_a_forked_child_inherits_no_idle_memory():
     block = buffers.empty((MANY,), torch.float32)
     del block
     assert how_many_are_idle() == 1

@@ -20,7 +20,7 @@ def test_a_trial_drops_the_same_alone_and_among_others():
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.6])
-def test_entries_are_dropped_at_the_rate_and_the_mean_is_kept(rate):
+def test_entries_are_dropped_at_the_rate_and_the_mean_stays(rate):
     out = draw(range(4), 0, 100_000, rate=rate)
     share = (out == 0).double().mean(1)
     assert ((share - rate).abs() < 5 * (rate * (1 - rate) / 100_000) ** 0.5).all()
@@ -44,7 +44,7 @@ def test_the_gradient_passes_where_the_value_did():
     torch.testing.assert_close(x.grad, out.detach() / x.detach())
 
 
-def test_outside_it_is_torch_own():
+def test_outside_the_block_dropout_is_that_of_torch():
     torch.manual_seed(0)
     expected = torch.nn.functional.dropout(torch.ones(50), 0.5)
     torch.manual_seed(0)
@@ -52,6 +52,6 @@ def test_outside_it_is_torch_own():
     assert dropout(x := torch.ones(3), 0.0) is x
 
 
-def test_the_axis_of_trials_must_be_there():
+def test_the_axis_of_trials_is_required():
     with seeded([0, 1, 2], 0), pytest.raises(ValueError, match=r"leading axis of 3 trials, one per seed; got \(5, 2\)"):
         dropout(torch.ones(5, 2), 0.5)

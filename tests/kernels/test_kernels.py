@@ -250,7 +250,7 @@ def test_scores_of_heads_are_inner_products_with_exact_gradients(heads, features
 
 @pytest.mark.parametrize("features", [1, 8, 11])
 def test_gradients_of_many_heads_are_those_of_few(monkeypatch, features):
-    """Eight heads go another way through the compiled loops than the ninth."""
+    """Eight heads take another path through the compiled loops than the ninth."""
     H = hypergraph("more vertices than hyperedges")
     x, values = random(2, H.n_vertices, 9, features), random(2, H.n_incidences, 9, seed=1).abs()
     left, middle = random(2, H.n_vertices, 9, seed=2), random(1, H.n_hyperedges, 9, seed=3)
@@ -365,7 +365,7 @@ def test_cross_entropy_is_the_mean_of_some_rows_for_each_trial():
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("heads", [1, 8])
-def test_what_is_not_a_number_stays_so(dtype, heads):
+def test_nan_is_propagated(dtype, heads):
     H = Hypergraph.from_hyperedges([[0, 1], [2, 3]], n_vertices=4)
     for place in (0, 1):
         logits = torch.ones(4, heads, dtype=dtype)
@@ -380,7 +380,7 @@ def test_what_is_not_a_number_stays_so(dtype, heads):
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_rows_that_no_cache_holds_are_summed_alike(dtype):
+def test_rows_beyond_the_caches_have_the_same_sums(dtype):
     generator = torch.Generator().manual_seed(0)
     x = torch.rand(20_000, 64, generator=generator, dtype=dtype)
     assert x.nbytes > simd.FAR
@@ -411,7 +411,7 @@ def test_transitions_of_rows_that_no_cache_holds_have_the_same_gradients(monkeyp
 
 
 @pytest.mark.parametrize(("trials", "features"), [(0, 3), (2, 0)])
-def test_no_trials_and_no_features_are_no_error(trials, features):
+def test_zero_trials_and_zero_features_are_allowed(trials, features):
     H = hypergraph("empty hyperedge")
     by, values = H.incidence.T, random(trials, H.n_incidences, 2)
     x = random(trials, H.n_vertices, features)
@@ -446,7 +446,7 @@ def test_products_of_any_size(depth, width):
     torch.testing.assert_close(found, expected)
 
 
-def test_wrong_sizes_are_refused_before_anything_is_read():
+def test_wrong_sizes_are_refused():
     H = hypergraph("more hyperedges than vertices")
     x, values = random(H.n_vertices, 1, 3), random(H.n_incidences, 1)
 
@@ -476,7 +476,7 @@ def test_dropout_is_the_same_to_the_bit_in_both_backends(dtype):
 
 
 @pytest.mark.parametrize("width", [1, 7, 64, 5000])
-def test_some_rows_are_dropped_as_among_all(width):
+def test_dropout_of_some_rows_equals_dropout_of_all(width):
     x, some = random(2, 90, width), torch.arange(1, 90, 3, dtype=torch.int32)
     for one in (backend, portable):
         whole = one.seeded_dropout(x, 0.6, KEYS, None)
@@ -544,12 +544,12 @@ def test_any_number_of_threads_gives_the_same_bits(skewed, monkeypatch):
     torch.testing.assert_close(alone[0], double.float(), rtol=1e-4, atol=1e-4)
 
 
-def test_no_folder_to_keep_compiled_code_in_is_no_error(monkeypatch):
+def test_kernels_compile_without_a_cache_folder(monkeypatch):
     monkeypatch.setattr("numba.core.caching.CacheImpl._locator_classes", [])
     assert jit.compiled(lambda x: x + 1)(1) == 2
 
 
-def test_compiled_code_is_kept_until_any_of_its_sources_changes():
+def test_compiled_code_is_cached_until_a_source_changes():
     assert segment_loops.gather._cache._cache_file._source_stamp == jit._sources()
     assert len(jit._sources()) == 64
     folder = Path(jit.__file__).parent
@@ -601,7 +601,7 @@ def test_the_inverse_of_no_degree_is_nothing(root):
     assert gradgradcheck(lambda degree: inverse(degree, root=root, least=1e-100), some)
 
 
-def test_large_groups_are_dealt_to_all_threads(skewed, monkeypatch):
+def test_large_groups_are_split_among_all_threads(skewed, monkeypatch):
     pieces = []
     monkeypatch.setattr(threads, "run_all", lambda jobs, _: pieces.append(len(jobs)) or [job() for job in jobs])
     monkeypatch.setattr(torch, "get_num_threads", lambda: 4)
@@ -613,7 +613,7 @@ def test_large_groups_are_dealt_to_all_threads(skewed, monkeypatch):
 
 @pytest.fixture
 def giants():
-    """Three hyperedges of very many members, two of many, and three of few."""
+    """Three hyperedges with very many members, two with many, and three with few."""
     rng = torch.Generator().manual_seed(0)
     small = [torch.randint(0, 9000, (size,), generator=rng).unique().tolist() for size in (1, 2, 5, 80, 120)]
     return Hypergraph.from_hyperedges([*small, range(9000), range(10, 3010), range(0, 9000, 2)], n_vertices=9001)
@@ -621,7 +621,7 @@ def giants():
 
 @pytest.fixture
 def walked(monkeypatch):
-    """The large groups of each sum that was found by walking rows, as soon as nothing fits into a cache."""
+    """The large groups of each sum that was computed by reading rows in order, with a cache of size 0."""
     found, walk = [], segment._walk
     monkeypatch.setattr(large_groups, "CACHE", 0)
     monkeypatch.setattr(segment, "_walk", lambda *given: found.append(given[2]) or walk(*given))
@@ -648,7 +648,7 @@ def test_large_groups_are_summed_by_walking_the_rows(giants, walked, width, room
     torch.testing.assert_close(far, fixed_transition(x, *given), **close)
 
 
-def test_what_is_learned_is_walked_as_well(giants, walked):
+def test_learned_weights_are_summed_by_walking_the_rows(giants, walked):
     x, weight = random(giants.n_vertices, 2).requires_grad_(), random(giants.n_hyperedges, 1).abs().requires_grad_()
     matrix = dense(giants)
     found = transition(x, giants.incidence, giants.incidence, middle=weight)
@@ -671,7 +671,7 @@ def test_long_sums_keep_what_they_add(monkeypatch):
     torch.testing.assert_close(there[:1], torch.full((1, 8), 0.1), rtol=1e-4, atol=0)
 
 
-def test_large_groups_are_found_once_and_forgotten_with_their_structure(monkeypatch):
+def test_large_groups_are_cached_with_their_structure(monkeypatch):
     monkeypatch.setattr(large_groups, "CACHE", 0)
     H = Hypergraph.from_hyperedges([range(100), range(40)], n_vertices=100)
     by = H.incidence.T
@@ -679,7 +679,7 @@ def test_large_groups_are_found_once_and_forgotten_with_their_structure(monkeypa
     assert found.groups.tolist() == [0]
     assert found.most == large_groups.LARGE
     assert large_groups.large_groups(by, 4) is found
-    assert large_groups.large_groups(by, 8) is found, "the same groups do for rows of another width"
+    assert large_groups.large_groups(by, 8) is found, "rows of another width share the same groups"
     forgotten = weakref.ref(by.offsets)
     del H, by
     gc.collect()
@@ -733,7 +733,7 @@ def test_a_transition_with_a_giant_is_activated_once(skewed):
     torch.testing.assert_close(found, elu_dropout(fixed_transition(x, skewed.incidence, None, None, None), bias))
 
 
-def test_weights_of_one_need_not_be_given(H):
+def test_weights_of_one_may_be_omitted(H):
     values, ones = random(2, H.n_incidences, 3).requires_grad_(), torch.ones(H.n_hyperedges, dtype=torch.float64)
     found, wanted = value_sums(values, H.incidence), value_sums(values, H.incidence, ones)
     torch.testing.assert_close(found, wanted)

@@ -75,7 +75,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9)
 
 
 def run(program, *arguments):
-    """The numbers that a program prints, in a process of its own."""
+    """The numbers printed by a program in its own process."""
     command = [sys.executable, "-c", MEASURES + program, *map(str, arguments)]
     result = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     print(result.stdout)
@@ -104,7 +104,7 @@ def medium(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    """The large one as a file, and what it took to build it: seconds and gigabytes."""
+    """The large hypergraph as a file, and the seconds and gigabytes needed to build it."""
     folder = tmp_path_factory.mktemp("large")
     incidences, file = draw(folder / "incidences.npy", *LARGE), folder / "large.safetensors"
     yield file, run(BUILD, incidences, file)

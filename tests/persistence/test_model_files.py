@@ -15,7 +15,7 @@ def path(tmp_path):
     return tmp_path / "model.safetensors"
 
 
-def test_a_network_comes_back_as_it_was(path):
+def test_a_network_is_loaded_unchanged(path):
     saved = hg.load(path)
     torch.manual_seed(0)
     expected = Network(Config(hidden=2, heads=2), 3, 2).state_dict()
@@ -40,7 +40,7 @@ def test_files_of_another_kind_or_format_are_refused(path, tmp_path, monkeypatch
     with pytest.raises(ValueError, match=r"is damaged or not a file of hypergnn"):
         hg.load(path)
     save_file({"a": torch.ones(2)}, tmp_path / "other.safetensors")
-    with pytest.raises(ValueError, match=r"is a safetensors file, but not one that hypergnn has written"):
+    with pytest.raises(ValueError, match=r"is a safetensors file, but was not written by hypergnn"):
         hg.load(tmp_path / "other.safetensors")
     with monkeypatch.context() as patch:
         patch.setattr(models, "FORMAT", 99)
@@ -58,20 +58,20 @@ def test_only_networks_with_a_name_per_score_are_saved(tmp_path):
 
 
 @pytest.mark.parametrize("names", [np.array([3, 5]), np.array(["3", "5"]), [3, 5], ("3", "5")])
-def test_names_of_classes_are_kept_as_text(tmp_path, names):
+def test_class_names_are_stored_as_text(tmp_path, names):
     hg.save(Network(Config(), 3, 2), tmp_path / "a.safetensors", class_names=names)
     assert hg.load(tmp_path / "a.safetensors").class_names == ("3", "5")
 
 
 @pytest.mark.parametrize("argument", ["about", "hypergraph"])
 @pytest.mark.parametrize("value", [{"ages": np.arange(3)}, {("a", "b"): 1}, ["a"]])
-def test_what_json_cannot_hold_is_told(tmp_path, argument, value):
-    with pytest.raises(TypeError, match=rf"{argument} must be a dictionary of what JSON can hold"):
+def test_values_that_json_cannot_hold_are_refused(tmp_path, argument, value):
+    with pytest.raises(TypeError, match=rf"{argument} must be a dictionary of JSON types"):
         hg.save(Network(Config(), 3, 2), tmp_path / "a.safetensors", **{argument: value})
     assert not list(tmp_path.iterdir())
 
 
-def test_names_and_origin_come_back(tmp_path):
+def test_names_and_origin_are_loaded(tmp_path):
     names = np.array(["ann", "<bob>", "é"], dtype=object)
     made = {"construction": "kNN", "k": 7}
     hg.save(Network(Config(), 3, 2), tmp_path / "a.safetensors", vertex_names=names, hypergraph=made)
@@ -81,7 +81,7 @@ def test_names_and_origin_come_back(tmp_path):
     assert saved.version == hg.__version__
 
 
-def test_training_tells_how_the_hypergraph_was_made(tmp_path):
+def test_training_stores_how_the_hypergraph_was_built(tmp_path):
     people = [f"person {number}" for number in range(12)]
     data = hg.datasets.from_tables(
         incidences={"member": people, "club": ["chess", "rowing", "choir"] * 4},
@@ -94,7 +94,7 @@ def test_training_tells_how_the_hypergraph_was_made(tmp_path):
     assert saved.hypergraph["incidences"] == 12
 
 
-def test_a_file_of_the_first_kind_without_names_is_still_read(path):
+def test_a_file_of_the_first_version_is_still_read(path):
     header, tensors = tensor_files.read(path, "Network", 1)
     del header["hypergraph"]
     tensor_files.write(path, "Network", 1, header, tensors)
@@ -118,7 +118,7 @@ HARM = {
     "features are text": lambda header, tensors: (header | {"n_features": "3"}, tensors),
     "names without a tensor": lambda header, tensors: (header | {"vertex_names": "json"}, tensors),
     "missing tensor": lambda header, tensors: (header, dict(list(tensors.items())[1:])),
-    "spare tensor": lambda header, tensors: (header, tensors | {"more": torch.ones(1)}),
+    "extra tensor": lambda header, tensors: (header, tensors | {"more": torch.ones(1)}),
     "wrong shape": lambda header, tensors: (header, {name: torch.ones(2, 3, 4) for name in tensors}),
 }
 
@@ -127,11 +127,13 @@ HARM = {
 def test_a_whole_file_with_wrong_content_is_one_clear_error(path, harm):
     header, tensors = harm(*tensor_files.read(path, "Network", 1))
     tensor_files.write(path, "Network", 1, header, tensors)
-    with pytest.raises(ValueError, match=r"model\.safetensors is not what hypergnn\.save writes, .*: ") as told:
+    with pytest.raises(ValueError, match=r"model\.safetensors is not a valid model file, .*: ") as caught:
         hg.load(path)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(caught.value)
     tensor_files.write(path, "Network", 1, header | {"version": "0.0.1"}, tensors)
-    with pytest.raises(ValueError, match=r"model\.safetensors does not fit this version of hypergnn, but 0\.0\.1: "):
+    with pytest.raises(
+        ValueError, match=r"model\.safetensors was written by hypergnn 0\.0\.1 and does not fit this version: "
+    ):
         hg.load(path)
 
 

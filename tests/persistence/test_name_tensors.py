@@ -60,7 +60,7 @@ def test_byte_order_and_strides_do_not_matter_and_numbers_of_numpy_become_plain(
 @pytest.mark.parametrize(
     ("names", "match"),
     [
-        (np.array([frozenset([1])], dtype=object), r"got frozenset such as frozenset\(\{1\}\)\. Turn them into text"),
+        (np.array([frozenset([1])], dtype=object), r"got frozenset such as frozenset\(\{1\}\)\. Convert them to text"),
         (np.array([Colour.RED], dtype=object), r"names must be text, bytes, numbers, dates or tuples.*got Colour"),
         (np.array([1j]), r"got complex128"),
     ],
@@ -85,6 +85,6 @@ def test_names_that_would_come_back_as_something_else_are_refused(names, match):
         ("abcd", "what"),
     ],
 )
-def test_what_cannot_be_names_is_one_clear_error(text, how):
+def test_damaged_names_are_one_clear_error(text, how):
     with pytest.raises(ValueError, match=r"names cannot be read"):
         name_tensors.from_tensor(torch.tensor(list(text.encode()), dtype=torch.uint8), how)

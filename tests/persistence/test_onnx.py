@@ -1,4 +1,4 @@
-"""What other runtimes compute from an exported network."""
+"""An exported network gives the same scores in another runtime."""
 
 import numpy as np
 import onnx
@@ -65,8 +65,8 @@ def test_a_trained_network_keeps_its_predictions_and_class_names(tmp_path):
     assert properties["class_names"].split("\n") == list(data.class_names)
 
 
-def test_mistakes_are_told(tmp_path):
-    with pytest.raises(TypeError, match=r"model must be a network or what hypergnn.load gives; got HypergraphConv"):
+def test_invalid_arguments_are_refused(tmp_path):
+    with pytest.raises(TypeError, match=r"model must be a network or a loaded model; got HypergraphConv"):
         hg.export_onnx(hg.HypergraphConv(3, 2), tmp_path / "a.onnx")
     with pytest.raises(ValueError, match=r"the model 'hyper-conv' needs a hypergraph, and none was passed"):
         hg.export_onnx(Network(Config(), 3, 2), tmp_path / "a.onnx")

@@ -69,7 +69,7 @@ def test_weights_centroids_and_names_come_back(changes, path):
     assert loaded.is_centred == H.is_centred
 
 
-def test_a_file_holds_nothing_that_offsets_tell(path):
+def test_a_file_does_not_repeat_what_offsets_imply(path):
     grouped = {"vertex", "hyperedge", "vertex_offsets", "hyperedge_offsets", "hyperedge_members", "hyperedge_position"}
     make().save(path)
     assert stored(path) == grouped
@@ -89,12 +89,12 @@ def test_degrees_do_not_depend_on_the_order_in_which_incidences_are_given():
 
 def test_files_of_other_kinds_say_how_to_load_them(path):
     make().save(path)
-    with pytest.raises(ValueError, match=r"must hold a Graph; got a Hypergraph\. Load it with Hypergraph\.load"):
+    with pytest.raises(ValueError, match=r"must contain a Graph; got a Hypergraph\. Load it with Hypergraph\.load"):
         Graph.load(path)
-    with pytest.raises(ValueError, match=r"must hold a Network; got a Hypergraph"):
+    with pytest.raises(ValueError, match=r"must contain a Network; got a Hypergraph"):
         hg.load(path)
     hg.save(Network(Config(), 3, 2), path)
-    with pytest.raises(ValueError, match=r"must hold a Hypergraph; got a Network\. Load it with hypergnn\.load"):
+    with pytest.raises(ValueError, match=r"must contain a Hypergraph; got a Network\. Load it with hypergnn\.load"):
         Hypergraph.load(path)
 
 
@@ -135,7 +135,7 @@ def test_names_that_no_file_can_hold_leave_the_old_file(path):
         ({"vertex_places": torch.ones(1, dtype=torch.int32)}, r"it holds vertex_places"),
     ],
 )
-def test_parts_that_do_not_fit_each_other_are_noticed_without_reading_the_incidences(changes, match, path):
+def test_inconsistent_sizes_are_noticed_without_reading_the_incidences(changes, match, path):
     make(vertex_names=list("abcd")).save(path)
     rewrite(path, changes)
     with pytest.raises(ValueError, match=r"structure\.safetensors is damaged.*" + match):
@@ -156,7 +156,7 @@ def test_parts_that_do_not_fit_each_other_are_noticed_without_reading_the_incide
         ("hyperedge_position", [1, 0, 2, 2]),
     ],
 )
-def test_verifying_notices_what_does_not_fit_the_incidences_even_if_the_checksum_is_right(name, values, path):
+def test_verifying_notices_inconsistent_tensors_with_a_valid_checksum(name, values, path):
     make(weight=[1.0, 3.0, 2.0]).save(path)
     rewrite(path, {name: torch.tensor(values, dtype=torch.float64 if name.endswith("degree") else torch.int32)})
     Hypergraph.load(path)
@@ -164,7 +164,7 @@ def test_verifying_notices_what_does_not_fit_the_incidences_even_if_the_checksum
         Hypergraph.load(path, verify=True)
 
 
-def test_verifying_notices_a_link_that_stands_in_one_direction_only(path):
+def test_verifying_notices_a_link_in_one_direction_only(path):
     Graph.from_links([0, 1], [1, 2], n_vertices=4).save(path)
     source = Graph.load(path, verify=True).source.clone()
     source[1] = 3

@@ -40,7 +40,7 @@ def test_every_tensor_is_aligned_to_its_own_width(path):
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/maps"), reason="mapped files are listed in /proc")
-def test_what_is_read_is_mapped_and_writing_to_it_leaves_the_file_alone(path):
+def test_tensors_are_mapped_and_changing_them_leaves_the_file_unchanged(path):
     tensors = tensor_files.read(path, "box", 3, verify=False).tensors
     with open("/proc/self/maps") as maps:
         assert str(path) in maps.read()
@@ -57,12 +57,12 @@ def test_a_file_may_be_replaced_while_it_is_in_use(path):
 
 
 def test_another_kind_format_or_origin_is_refused(path, tmp_path):
-    with pytest.raises(ValueError, match=r"a\.safetensors must hold a Graph; got a box"):
+    with pytest.raises(ValueError, match=r"a\.safetensors must contain a Graph; got a box"):
         tensor_files.read(path, "Graph", 3)
     with pytest.raises(ValueError, match=r"has format 3, written by hypergnn .*; this version reads format 4"):
         tensor_files.read(path, "box", 4)
     save_file({"a": torch.ones(2)}, tmp_path / "b.safetensors")
-    with pytest.raises(ValueError, match=r"b\.safetensors is a safetensors file, but not one that hypergnn"):
+    with pytest.raises(ValueError, match=r"b\.safetensors is a safetensors file, but was not written by hypergnn"):
         tensor_files.read(tmp_path / "b.safetensors", "box", 3)
     save_file({"a": torch.ones(2)}, tmp_path / "c.safetensors", {"hypergnn": "[1]"})
     with pytest.raises(ValueError, match=r"c\.safetensors is damaged: its header cannot be read"):
@@ -82,5 +82,5 @@ def test_only_verifying_notices_damage_within_a_tensor(path):
     content = path.read_bytes()
     path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
     tensor_files.read(path, "box", 3, verify=False)
-    with pytest.raises(ValueError, match=r"is damaged: its content does not have the checksum"):
+    with pytest.raises(ValueError, match=r"is damaged: its content does not match its checksum"):
         tensor_files.read(path, "box", 3)

@@ -22,14 +22,14 @@ CONFIGURATION = {"dataset": "cora", "model": {"name": "gcn", "hidden": 8, "sizes
 HERE = {"hypergnn": "0", "cpu": "a cpu"}
 N_VALUES = 5000
 
-# New processes come out of one that has imported torch already.
+# New processes are forked from one that has already imported torch.
 spawner = multiprocessing.get_context("forkserver")
 spawner.set_forkserver_preload(["hypergnn.training.ledger"])
 
 
 @pytest.fixture(autouse=True)
 def _steady(monkeypatch):
-    """An environment that is known and costs no time, in this process."""
+    """A fixed environment, so that no test in this process has to detect one."""
     monkeypatch.setattr(ledgers, "environment", lambda: dict(HERE))
 
 
@@ -95,7 +95,7 @@ def test_a_run_is_read_back_as_it_was_written(tmp_path):
             assert run.configuration == json.loads(json.dumps(CONFIGURATION))
 
 
-def test_what_is_written_is_seen_at_once_and_the_same_as_read_back(tmp_path):
+def test_appended_records_are_visible_at_once_and_read_back_unchanged(tmp_path):
     with Ledger.open(tmp_path, CONFIGURATION) as ledger:
         ledger.append(record(0, val_loss=np.float64(0.25)), curves={"a": np.float32([0.1, 1 / 3])})
         ledger.append(record(1))
@@ -232,7 +232,7 @@ def test_another_configuration_is_refused_with_one_line_for_each_change(tmp_path
     Ledger.open(tmp_path, CONFIGURATION).close()  # the lock was released
 
 
-def test_a_folder_of_something_else_is_refused_and_not_touched(tmp_path):
+def test_a_folder_with_other_files_is_refused_and_not_touched(tmp_path):
     (tmp_path / "thesis.tex").write_text("years of work")
     with pytest.raises(ValueError, match=r"has 'thesis.tex' but no run.json. Use another folder"):
         Ledger.open(tmp_path, CONFIGURATION)
@@ -243,7 +243,7 @@ def test_a_folder_of_something_else_is_refused_and_not_touched(tmp_path):
         read(tmp_path)
 
 
-def test_a_start_that_was_killed_is_no_obstacle(tmp_path):
+def test_a_run_can_start_after_a_killed_start(tmp_path):
     (tmp_path / "run.lock").write_text("1")
     (tmp_path / ".run.json.0123.tmp").write_text('{"form')
     fill(tmp_path, [0])
@@ -273,7 +273,7 @@ def test_a_changed_environment_is_added_and_an_unchanged_one_is_not(tmp_path, mo
     versions = iter(["1", "1", "2", "3", "1"])
     monkeypatch.setattr(ledgers, "environment", lambda: {"torch": next(versions)})
     steps = [(0, ["1"]), (1, ["1"]), (2, ["1", "2"]), (None, ["1", "2"]), (3, ["1", "2", "1"])]
-    for seed, expected in steps:  # None: only looked at
+    for seed, expected in steps:  # None: opened without adding a record
         with Ledger.open(tmp_path, CONFIGURATION) as ledger:
             if seed is not None:
                 ledger.append(record(seed))
@@ -329,7 +329,7 @@ def test_curves_then_record_are_on_the_disk_when_append_returns(tmp_path, monkey
 
 
 @pytest.mark.parametrize("failing", [1, 2])
-def test_after_a_failure_of_the_disk_the_record_can_be_given_again(tmp_path, monkeypatch, failing):
+def test_after_a_disk_failure_the_record_can_be_appended_again(tmp_path, monkeypatch, failing):
     real, calls = os.fsync, iter(range(1, 10))
 
     def fsync(descriptor):
@@ -471,7 +471,7 @@ def test_a_run_can_be_read_while_it_is_written(tmp_path):
     kill(process)
 
 
-def test_no_path_of_this_machine_is_kept(tmp_path, monkeypatch):
+def test_no_path_of_this_machine_is_stored(tmp_path, monkeypatch):
     monkeypatch.setattr(ledgers, "environment", environments.environment)
     fill(tmp_path, [0])
     text = "".join(path.read_text() for path in tmp_path.iterdir())

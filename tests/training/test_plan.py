@@ -1,4 +1,4 @@
-"""What is known before training changes no loss, no gradient and no score, and is worked out once."""
+"""The plan, computed once before training, changes no loss, no gradient and no score."""
 
 from dataclasses import replace
 
@@ -86,7 +86,7 @@ def test_a_part_of_a_graph_whose_links_are_not_listed(model, depth, backend):  #
 
 
 @pytest.mark.parametrize("model", ["hyper-conv", "gcn", "gcn+hyper-conv"])
-def test_the_first_transition_is_known_where_that_pays(model):
+def test_the_first_transition_is_precomputed_where_that_saves_time(model):
     config = Config(model)
     assert Plan.of(task(hypergraph("all"), dense=True), config).judged.known is not None
     assert Plan.of(task(hypergraph("all"), dense=True), config).learned.known is None, "features are dropped"
@@ -118,7 +118,9 @@ def test_a_fit_makes_one_plan_for_all_batches_and_workers(jobs, monkeypatch, tmp
     monkeypatch.setattr(plan, "_known_transition", noting(whole, "transition"))
     monkeypatch.setattr(plan, "receptive_field", noting(fields, "field"))
     fit(hg.datasets.load("digits"), Config(max_epochs=2), trials=4, batch=1, jobs=jobs)
-    assert sorted(made.read_text().split()) == ["field", "field", "transition"], "one field to learn, one to judge"
+    assert sorted(made.read_text().split()) == ["field", "field", "transition"], (
+        "one field for the training loss, one for the validation loss"
+    )
 
 
 def test_rows_of_rows_and_of_dropped_features():

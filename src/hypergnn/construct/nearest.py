@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -176,7 +177,9 @@ def _nearest(
     if metric == "euclidean" and not sparse.issparse(points) and not sparse.issparse(queries):
         points, queries = _near_the_origin(points, queries)
     search = NearestNeighbors(n_neighbors=k, metric=metric, algorithm=algorithm, n_jobs=n_jobs).fit(points)
-    return np.asarray(search.kneighbors(queries, return_distance=False))
+    # The threads of scikit-learn change the warning filters of the process, and may restore them in the wrong order.
+    with warnings.catch_warnings():
+        return np.asarray(search.kneighbors(queries, return_distance=False))
 
 
 def _near_the_origin(points: Any, queries: Any) -> tuple[Any, Any]:

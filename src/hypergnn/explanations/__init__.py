@@ -1,7 +1,7 @@
-"""Why a vertex got its class: what came to it through each of its hyperedges and links, exactly.
+"""Why a vertex got its class: the exact contribution of each of its hyperedges and links.
 
-The last layer is linear in what it propagates: its score of a class is a sum over hyperedges, links, skip connection
-and bias. Nothing is estimated, and the parts add up to the score.
+The last layer is linear in the features that it propagates, so its score for a class is a sum over hyperedges, links,
+skip connection and bias. Nothing is estimated, and the parts add up to the score.
 """
 
 from hypergnn.explanations.explanation import Explanation

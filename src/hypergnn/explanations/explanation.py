@@ -1,4 +1,4 @@
-"""What an explanation looks like: a table in a terminal, in a notebook, in pandas, and as a plot."""
+"""The result of ``explain``, shown as text, as HTML, as a pandas table or as a plot."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class Attended(NamedTuple):
     kind: str
     """``"hyperedge"``, ``"link"`` or ``"itself"``."""
     name: Any
-    """Of the hyperedge, or of the vertex at the other end of the link."""
+    """The name of the hyperedge, or of the vertex at the other end of the link."""
     attention: float
 
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """Why a vertex got its score of a class: :func:`hypergnn.explain` makes it.
+    """Why a vertex got its score for a class, as returned by :func:`hypergnn.explain`.
 
     The contributions of :attr:`parts` add up to :attr:`logit`.
     """
@@ -44,19 +44,19 @@ class Explanation:
     target_name: str
     """The class that is explained."""
     logit: float
-    """Its score as the last layer gives it, before the activation."""
+    """Its score from the last layer, before the activation."""
     score: float
-    """Its score after the activation, which is what the network returns."""
+    """Its score after the activation, as the network returns it."""
     activation: str | None
-    """The activation after the last layer, if there is one."""
+    """The name of the activation after the last layer; ``None`` without one."""
     probability: float | None
-    """Its probability, if the model is a network."""
+    """Its probability if the model is a network; ``None`` for a single layer."""
     parts: tuple[Part, ...]
-    """What the logit is made of: hyperedges, links, skip connection and bias, by attention within each head."""
+    """The terms of the logit: hyperedges and links in descending order within each head, skip connection, bias."""
     names: tuple[Any, ...]
-    """What each part is called: the name of its hyperedge or vertex, their number where there are no names."""
+    """The name of each part's hyperedge or vertex, or its number if there are no names."""
     attention: tuple[Attended, ...]
-    """What the vertex attends to in every layer and head, in descending order within each; empty in a convolution."""
+    """The attention of the vertex in every layer and head, in descending order; empty for convolutions."""
 
     def records(self) -> list[dict[str, Any]]:
         """One dictionary per part, ready for JSON if the names are."""
@@ -75,11 +75,11 @@ class Explanation:
         return pandas.DataFrame(rows, columns=columns)
 
     def plot(self, ax: Axes | None = None, *, top: int = 15) -> Figure:
-        """Draw the contributions as bars; the figure is returned and not shown.
+        """Draw the contributions as bars. The figure is returned, not shown.
 
         Args:
-            ax: Where to draw; axes of a new figure if omitted.
-            top: How many parts have a bar of their own, those that contribute most; the rest share one.
+            ax: The axes to draw on; a new figure if omitted.
+            top: How many of the largest parts get their own bar; the rest share one.
         """
         shown, rest = self._largest(top)
         labels = [_label(part, name) for part, name in shown]
@@ -118,12 +118,12 @@ class Explanation:
         odds = "" if self.probability is None else f", probability {self.probability:.4f}"
         return f"vertex {self.vertex_name}: class {self.target_name}, logit {self.logit:.4f}{after}{odds}"
 
-    def _ways(self) -> list[tuple[Part, Any]]:
+    def _paths(self) -> list[tuple[Part, Any]]:
         pairs = zip(self.parts, self.names, strict=True)
         return [(part, name) for part, name in pairs if part.kind not in ("skip", "bias")]
 
     def _head(self) -> list[str]:
-        several = len({part.head for part, _ in self._ways()}) > 1
+        several = len({part.head for part, _ in self._paths()}) > 1
         attends = any(part.attention is not None for part in self.parts)
         return [*(["head"] if several else []), "through", *(["attention"] if attends else []), "transition", "adds"]
 
@@ -138,11 +138,11 @@ class Explanation:
         return [filled[title] for title in self._head()]
 
     def _rows(self) -> list[list[Any]]:
-        return [self._row(part, _label(part, name), part.contribution) for part, name in self._ways()]
+        return [self._row(part, _label(part, name), part.contribution) for part, name in self._paths()]
 
     def _ends(self) -> list[list[Any]]:
-        """What comes after the ways shown: those left out, skip connection, bias, and the sum."""
-        left_out = self._ways()[_SHOWN:]
+        """The rows after the paths: the sum of the omitted ones, skip connection, bias, total."""
+        left_out = self._paths()[_SHOWN:]
         ends = [self._row(None, f"{len(left_out)} others", sum(part.contribution for part, _ in left_out))]
         ends = ends if left_out else []
         ends += [
@@ -153,7 +153,7 @@ class Explanation:
         return [*ends, self._row(None, "sum", sum(part.contribution for part in self.parts))]
 
     def _hidden_tables(self) -> list[tuple[int, tuple[list[str], list[list[Any]]]]]:
-        """For each layer before the last its attention, a column per head, by the mean over heads."""
+        """The attention of each layer before the last: a column per head, rows sorted by the mean over heads."""
         last = max((one.layer for one in self.attention), default=0)
         tables = []
         for layer in range(last):

@@ -1,4 +1,4 @@
-"""``explain``: run the model once, look at what its layers were given, and take the last one apart."""
+"""``explain``: run the model once, record the inputs of its layers, and split the score of the last one."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _KIND_OF: dict[Any, str] = {kind.layer: name for name, kind in KINDS.items()}
 
 @dataclass(frozen=True)
 class _Question:
-    """A model with all that it is to be asked about."""
+    """A model with the inputs to explain."""
 
     model: Network | Layer
     x: Features
@@ -44,7 +44,7 @@ class _Question:
 
     @property
     def kind(self) -> str:
-        """The kind of network that the model is, or that it is a layer of."""
+        """The kind of the network, or of the networks that use this layer."""
         return self.model.config.model if isinstance(self.model, Network) else _KIND_OF[type(self.model)]
 
     @property
@@ -53,7 +53,7 @@ class _Question:
         return KINDS[self.kind].structures
 
     def names(self, what: str) -> Names | None:
-        """Names of vertices or hyperedges, if there are any."""
+        """The names of the vertices or hyperedges, if they have names."""
         return getattr(self.structures.get("hypergraph"), f"{what}_names", None)
 
 
@@ -67,24 +67,24 @@ def explain(
     target: str | int | None = None,
     x_hyperedge: Tensor | None = None,
 ) -> Explanation:
-    """Tell why a model gives a vertex its class: what each hyperedge, link, skip connection and bias contributed.
+    """Explain why a model gives a vertex its class: the contribution of each hyperedge, link, skip connection and bias.
 
-    The logit, which is the score before the network's last ELU, is the sum of the contributions, to the rounding of
-    floating-point numbers. Attention counts as it is: how the features have shaped it is not followed further, nor how
-    the layers before the last have made what it propagates.
+    The contributions add up to the logit, the score before the last ELU of the network, up to floating-point rounding.
+    Attention is taken as given: the explanation does not follow how the features shaped it, nor how earlier layers
+    computed the features that the last layer propagates.
 
     Args:
-        model: A network, what :func:`hypergnn.load` gives, or a single layer.
-        H: A dataset, whose features are scaled and ordered as the network was trained; or a hypergraph, together with
-            ``x``; or ``None``, for a model that takes a graph alone.
-        vertex: Its name, or its number.
+        model: A network, a model loaded with :func:`hypergnn.load`, or a single layer.
+        H: A dataset, whose features are scaled and ordered as in training; or a hypergraph, together with ``x``; or
+            ``None``, for a model that takes only a graph.
+        vertex: The name or number of the vertex.
         x: With a hypergraph, the features as the network takes them: a tensor, an array or a SciPy sparse matrix.
         graph: With a hypergraph, the graph, if the model takes one.
-        target: The class to explain, by name or number; the one predicted if omitted.
-        x_hyperedge: Features of the hyperedges, for a single layer of attention that takes them.
+        target: The class to explain, by name or number; the predicted class if omitted.
+        x_hyperedge: Features of the hyperedges, for a single attention layer that takes them.
 
     Raises:
-        ValueError: If the vertex or class is not there, or features or structures are missing or do not fit.
+        ValueError: If the vertex or class does not exist, or features or structures are missing or do not fit.
 
     Example:
         >>> import hypergnn as hg
@@ -128,27 +128,27 @@ def explain(
 
 
 def _question(model: Any, H: Any, x: Any, graph: Graph | SharedGraph | None, x_hyperedge: Tensor | None) -> _Question:
-    """Bring together what was given, or raise where something is missing or of another kind."""
+    """Check and combine the arguments of ``explain``."""
     network = model.network if isinstance(model, SavedModel) else model
     if not isinstance(network, (Network, Layer)):
         raise TypeError(
-            f"model must be a network, what hypergnn.load gives, or a layer of hypergnn; got {type(model).__name__}. "
-            "For a HypergraphClassifier call its explain(row)."
+            f"model must be a network, a loaded model or a layer of hypergnn; got {type(model).__name__}. "
+            "For a HypergraphClassifier, call its explain(row)."
         )
     if H is not None and not isinstance(H, (Dataset, Hypergraph)):
         raise TypeError(f"H must be a Hypergraph or a Dataset; got {type(H).__name__}.")
     if isinstance(H, Dataset):
         if x is not None or graph is not None:
-            raise ValueError("x and graph must be omitted with a Dataset, which has its own.")
+            raise ValueError("x and graph must be omitted with a Dataset, which contains them.")
     elif x is None:
-        raise ValueError("x must be given with a hypergraph, a row of features per vertex; or give a Dataset.")
+        raise ValueError("x must be given with a hypergraph, one row of features per vertex; or pass a Dataset.")
     like = next(network.parameters())
     features = _features_of(model, H, like) if isinstance(H, Dataset) else _as_features(x, like)
     own = (H.graph, H.hypergraph) if isinstance(H, Dataset) else (graph, H)
     structures = dict(zip(("graph", "hypergraph"), own, strict=True))
-    there = {name: one.to(like.device) for name, one in structures.items() if one is not None}
-    asked = _Question(network, features, there, _class_names(model, H), x_hyperedge)
-    check_structures(asked.kind, there)
+    given = {name: one.to(like.device) for name, one in structures.items() if one is not None}
+    asked = _Question(network, features, given, _class_names(model, H), x_hyperedge)
+    check_structures(asked.kind, given)
     return asked
 
 
@@ -162,7 +162,7 @@ def _class_names(model: Any, H: Any) -> tuple[str, ...]:
 
 
 def _features_of(model: Any, data: Dataset, like: Tensor) -> Features:
-    """Features as the network was trained on them; a single layer takes them as they are."""
+    """Features scaled and ordered as in training; unchanged for a single layer."""
     if isinstance(model, Layer):
         return _as_features(data.x, like)
     ordered, network = (in_order(data, model), model.network) if isinstance(model, SavedModel) else (data, model)
@@ -179,7 +179,7 @@ def _as_features(x: Any, like: Tensor) -> Features:
 
 @contextmanager
 def _evaluating(model: nn.Module) -> Iterator[None]:
-    """Without dropout; afterwards everything is as it was before."""
+    """Switch to evaluation mode, and restore the mode of every module afterwards."""
     before = {module: module.training for module in model.modules()}
     model.eval()
     try:
@@ -190,7 +190,7 @@ def _evaluating(model: nn.Module) -> Iterator[None]:
 
 
 def _run(asked: _Question) -> tuple[Tensor, list[Call]]:
-    """The scores, ``(N, n_classes)``, and what each layer was given on the way to them."""
+    """The scores, ``(N, n_classes)``, and the call of each layer."""
     given = tuple(asked.structures[name] for name in asked.takes)
     if isinstance(asked.model, Layer):
         own = {} if asked.x_hyperedge is None else {"x_hyperedge": asked.x_hyperedge}
@@ -200,12 +200,12 @@ def _run(asked: _Question) -> tuple[Tensor, list[Call]]:
 
 
 def run_network(network: Network, x: Features, structures: Sequence[Structure]) -> tuple[Tensor, list[Call]]:
-    """The scores of a network without dropout, ``(N, n_classes)``, and what each layer was given on the way to them.
+    """The scores of a network without dropout, ``(N, n_classes)``, and the call of each layer.
 
     Args:
         network: The network.
-        x: Features, as it was trained on them.
-        structures: Those that its layers take.
+        x: Features, scaled as in training.
+        structures: The structures that its layers take.
     """
     calls = []
     for layer in cast(list[Layer], list(network.layers)):
@@ -232,13 +232,13 @@ def _attention(calls: Sequence[Call], vertex: int, asked: _Question) -> Iterator
         found: list[tuple[str, int, list[float]]] = []
         if incidence is not None:
             H: Any = asked.structures["hypergraph"]
-            found += [("hyperedge", *way) for way in _of_vertex(vertex, H.incidence, incidence)]
+            found += [("hyperedge", *pair) for pair in _of_vertex(vertex, H.incidence, incidence)]
         if links is not None:
             graph: Any = asked.structures["graph"]
-            ways = _of_vertex(vertex, graph.links, links)
-            found += [("itself" if end == vertex else "link", end, row) for end, row in ways]
+            pairs = _of_vertex(vertex, graph.links, links)
+            found += [("itself" if end == vertex else "link", end, row) for end, row in pairs]
         for head in range(call.layer.heads):
-            for kind, one, row in sorted(found, key=lambda way: -way[2][head]):
+            for kind, one, row in sorted(found, key=lambda entry: -entry[2][head]):
                 name = _name("hyperedge" if kind == "hyperedge" else "vertex", one, asked)
                 yield Attended(number, head, kind, name, row[head])
 

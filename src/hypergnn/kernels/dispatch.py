@@ -1,7 +1,7 @@
-"""Which backend computes: compiled loops for single and double precision on a CPU, plain torch for all else.
+"""The choice of the backend: compiled loops for float32 and float64 on the CPU, plain torch for everything else.
 
-The environment variable ``HYPERGNN_BACKEND`` overrides: ``torch`` for plain torch everywhere, ``numba`` for an error
-where numba cannot be had, ``auto`` (the default) for numba where it is there.
+The environment variable ``HYPERGNN_BACKEND`` overrides it: ``torch`` uses plain torch everywhere, ``numba`` raises an
+error if numba is not available, and ``auto`` (the default) uses numba if it is available.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ AdamStep = Callable[[Tensor, float, float, int], None]
 
 
 class Backend(Protocol):
-    """The kernels that each backend has; :mod:`hypergnn.kernels.portable` says what each computes."""
+    """The kernels of a backend; :mod:`hypergnn.kernels.portable` documents what each computes."""
 
     def segment_sum(self, x: Tensor, values: Tensor | None, by: Incidence) -> Tensor:
         """Sum rows per group."""
 
     def incidence_dot(self, rows: Tensor, columns: Tensor, by: Incidence) -> Tensor:
-        """Multiply both ends of each incidence."""
+        """Inner product of both ends of each incidence."""
 
     def segment_softmax(self, logits: Tensor, by: Incidence) -> Tensor:
         """Softmax per group."""
 
     def segment_total(self, values: Tensor, by: Incidence) -> Tensor:
-        """Sum per group, for each incidence."""
+        """The sum of its group for each incidence."""
 
     def matmul(self, x: Tensor, projection: Tensor) -> Tensor:
         """Multiply trial by trial."""
@@ -50,7 +50,7 @@ class Backend(Protocol):
         """Gradient for the projection."""
 
     def adam(self, parameter: Tensor, mean: Tensor, square: Tensor) -> AdamStep:
-        """Prepare to optimise."""
+        """Create the step function of Adam for a parameter."""
 
     def seeded_dropout(self, x: Tensor, rate: float, keys: Tensor, places: Tensor | None) -> Tensor:
         """Dropout from counters."""
@@ -62,13 +62,13 @@ def backend_for(x: Tensor) -> Backend:
 
 
 def is_compiled(device: str, dtype: torch.dtype) -> bool:
-    """Whether the compiled backend computes for such tensors."""
+    """Whether the compiled backend is used for tensors of this device and dtype."""
     if device != "cpu" or dtype not in (torch.float32, torch.float64):
         return False
-    return _is_there(wanted)
+    return _is_available(wanted)
 
 
-# What torch.compiler.assume_constant_result does, without loading the compiler: it takes longer than all the rest.
+# The effect of torch.compiler.assume_constant_result without importing the compiler, which takes longer than the rest.
 is_compiled._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
@@ -79,7 +79,7 @@ class _Compiled:
     fused: ModuleType
 
     def __getattr__(self, name: str) -> ModuleType:
-        """Import one; the next time it is an attribute."""
+        """Import the module and store it as an attribute."""
         if name not in ("backend", "fused"):
             raise AttributeError(name)
         module = import_module(f"hypergnn.kernels.cpu.{name}")
@@ -92,7 +92,7 @@ compiled = _Compiled()
 
 @contextmanager
 def using(backend: str) -> Iterator[None]:
-    """Compute with this backend in the block, in all threads."""
+    """Use this backend within the block, in all threads."""
     global wanted
     before, wanted = wanted, backend
     try:
@@ -102,8 +102,8 @@ def using(backend: str) -> Iterator[None]:
 
 
 @cache
-def _is_there(wanted: str) -> bool:
-    """Whether the compiled backend is wanted and can be had."""
+def _is_available(wanted: str) -> bool:
+    """Whether the compiled backend is wanted and available."""
     if wanted not in BACKENDS:
         raise ValueError(f"HYPERGNN_BACKEND must be one of {', '.join(BACKENDS)}; got {wanted!r}.")
     if wanted == "torch":

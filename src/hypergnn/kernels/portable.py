@@ -1,4 +1,4 @@
-"""The portable backend: plain torch, any device. ``embedding_bag`` gathers and sums without holding what it gathers."""
+"""The portable backend: plain torch, any device. ``embedding_bag`` gathers and sums without storing gathered rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch.nn.functional import embedding_bag
 
 from hypergnn.structures.incidence import Incidence
 
-CHUNK = 1 << 18  # elements gathered at a time where a gather cannot be avoided: what a cache holds
+CHUNK = 1 << 18  # elements per gather, where a gather cannot be avoided; they fit into a cache
 
 
 def segment_sum(x: Tensor, values: Tensor | None, by: Incidence) -> Tensor:
@@ -63,7 +63,7 @@ def segment_softmax(logits: Tensor, by: Incidence) -> Tensor:
 
 
 def segment_total(values: Tensor, by: Incidence) -> Tensor:
-    """For each incidence the sum of ``values`` over its group: ``(batch, incidences, heads)``."""
+    """For each incidence, the sum of ``values`` over its group: ``(batch, incidences, heads)``."""
     offsets, _, position = by[:3]
     if values.numel() == 0:
         return torch.empty_like(values)
@@ -72,7 +72,7 @@ def segment_total(values: Tensor, by: Incidence) -> Tensor:
 
 
 def matmul(x: Tensor, projection: Tensor, out: Tensor | None = None) -> Tensor:
-    """``(batch or 1, rows, F)`` times ``(batch, F, F')``, one trial at a time: no trial depends on its neighbours."""
+    """``(batch or 1, rows, F)`` times ``(batch, F, F')``, trial by trial, so that no trial depends on the others."""
     out = x.new_empty(projection.shape[0], x.shape[1], projection.shape[2]) if out is None else out
     for trial in range(projection.shape[0]):
         torch.mm(x[trial if x.shape[0] > 1 else 0], projection[trial], out=out[trial])
@@ -80,7 +80,7 @@ def matmul(x: Tensor, projection: Tensor, out: Tensor | None = None) -> Tensor:
 
 
 def matmul_backward(x: Tensor, grad: Tensor) -> Tensor:
-    """Gradient of :func:`matmul` for the projection: ``xᵀ grad`` of each trial."""
+    """Gradient of :func:`matmul` for the projection: ``xᵀ grad`` for each trial."""
     out = x.new_empty(grad.shape[0], x.shape[2], grad.shape[2])
     for trial in range(grad.shape[0]):
         torch.mm(x[trial if x.shape[0] > 1 else 0].T, grad[trial], out=out[trial])
@@ -90,9 +90,9 @@ def matmul_backward(x: Tensor, grad: Tensor) -> Tensor:
 def seeded_dropout(x: Tensor, rate: float, keys: Tensor, places: Tensor | None) -> Tensor:
     """Zero entries of ``x`` ``(trials, rows, ...)`` with probability ``rate`` and scale the others.
 
-    Whether an entry is dropped depends on its trial's keys, ``(trials, 2)``, and on its position within the trial only:
-    two rounds of a 32-bit mixing function, one per key. Rows that are some of more rows have the positions of their
-    ``places``.
+    Whether an entry is dropped depends only on the keys of its trial, ``(trials, 2)``, and on its position within the
+    trial: two rounds of a 32-bit mixing function, one per key. If ``x`` holds some rows of a larger array, ``places``
+    are their positions in it.
     """
     flat = x.reshape(x.shape[0], prod(x.shape[1:]))
     out = torch.empty_like(flat)
@@ -101,17 +101,17 @@ def seeded_dropout(x: Tensor, rate: float, keys: Tensor, places: Tensor | None) 
         width = prod(x.shape[2:])
         position = (places.int().unsqueeze(1) * width + position[:width]).flatten()
     bits, spare = torch.empty_like(position), torch.empty_like(position)
-    for trial, (first, second) in enumerate(keys.tolist()):  # one at a time: its numbers stay in the cache
+    for trial, (first, second) in enumerate(keys.tolist()):  # one by one, so that its numbers stay in the cache
         torch.add(position, first, out=bits)
         _mix_(bits, spare)
         _mix_(bits.bitwise_xor_(second), spare)
-        kept = bits >= round(rate * (1 << 32)) - (1 << 31)
-        torch.mul(flat[trial], kept, out=out[trial])
+        remains = bits >= round(rate * (1 << 32)) - (1 << 31)
+        torch.mul(flat[trial], remains, out=out[trial])
     return out.mul_(1 / (1 - rate)).reshape(x.shape)
 
 
 def adam(parameter: Tensor, mean: Tensor, square: Tensor) -> Callable[[Tensor, float, float, int], None]:
-    """A step of Adam (betas 0.9 and 0.999) with an L2 penalty, in place: of gradient, rate, decay and its number."""
+    """An in-place step of Adam (betas 0.9 and 0.999, L2 penalty) that takes gradient, rate, decay and step number."""
 
     def step(grad: Tensor, rate: float, decay: float, number: int) -> None:
         grad = grad + decay * parameter
@@ -124,7 +124,7 @@ def adam(parameter: Tensor, mean: Tensor, square: Tensor) -> Callable[[Tensor, f
 
 
 def _mix_(bits: Tensor, spare: Tensor) -> None:
-    """Scramble 32-bit integers in place: every bit of the outcome depends on every bit given. Shifts are unsigned."""
+    """Mix 32-bit integers in place: every output bit depends on every input bit. Shifts are unsigned."""
     for shift, factor in ((16, 0x7FEB352D), (15, 0x846CA68B - (1 << 32)), (16, 1)):
         torch.bitwise_right_shift(bits, shift, out=spare)
         bits.bitwise_xor_(spare.bitwise_and_((1 << (32 - shift)) - 1))
@@ -138,7 +138,7 @@ def _group_of(offsets: Tensor) -> Tensor:
 
 
 def _sum_per_group(values: Tensor, offsets: Tensor, group_of: Tensor) -> Tensor:
-    """For each incidence the sum of ``values`` over its group, ``(batch, incidences, heads)``."""
+    """For each incidence, in grouped order, the sum of ``values`` over its group, ``(batch, incidences, heads)``."""
     sums = torch.segment_reduce(values.movedim(1, 0).contiguous(), "sum", offsets=offsets.long(), axis=0)
     return sums[group_of].movedim(0, 1)
 

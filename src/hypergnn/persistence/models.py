@@ -1,4 +1,4 @@
-"""Models as files: a network with its settings, and what else is known of it."""
+"""Model files: a network with its settings, class names and origin."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _NAMES = "vertex_names"
 
 @dataclass(frozen=True)
 class SavedModel:
-    """A network with what is known of it."""
+    """A network loaded from a file, with what the file says about it."""
 
     network: Network
     class_names: tuple[str, ...]
     about: Mapping[str, Any]
-    """What :func:`save` was told of it."""
+    """The dictionary passed to :func:`save`."""
     vertex_names: Names | None = None
-    """What the vertices were called that it was trained on, if that is known."""
+    """The names of the vertices that it was trained on, if known."""
     hypergraph: Mapping[str, Any] | None = None
-    """How the hypergraph was made that it was trained on, if that is known."""
+    """How the hypergraph that it was trained on was built, if known."""
     version: str = ""
     """The version of hypergnn that wrote the file."""
 
@@ -45,19 +45,19 @@ def save(
     vertex_names: Names | None = None,
     hypergraph: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write a network to a file, in one step: the file is the old one or the new one, never half of one.
+    """Write a network to a file atomically: the file is the old one or the new one, never a part of either.
 
     Args:
         network: The network.
-        path: The file, by custom ``*.safetensors``.
-        class_names: Names of the classes, in the order of the scores, kept as text; their numbers if omitted.
-        about: Anything else worth knowing, as JSON holds it.
+        path: The file, by convention ``*.safetensors``.
+        class_names: Names of the classes in the order of the scores, stored as text; their numbers if omitted.
+        about: Anything else to store, in JSON types.
         vertex_names: Names of the vertices that it was trained on, such as ``H.vertex_names``.
-        hypergraph: How the hypergraph was made that it was trained on, as JSON holds it.
+        hypergraph: How the hypergraph that it was trained on was built, in JSON types.
 
     Raises:
-        TypeError: If ``network`` is no network, or JSON cannot hold ``about`` or ``hypergraph``.
-        ValueError: If there is not one name per score.
+        TypeError: If ``network`` is not a network, or JSON cannot hold ``about`` or ``hypergraph``.
+        ValueError: If ``class_names`` does not have one name per score.
 
     Example:
         >>> import tempfile
@@ -69,7 +69,7 @@ def save(
     """
     if not isinstance(network, Network):
         raise TypeError(
-            f"network must be a hypergnn.models.Network; got {type(network).__name__}. For other modules save their "
+            f"network must be a hypergnn.models.Network; got {type(network).__name__}. For other modules, save the "
             "state_dict(), e.g. with safetensors.torch.save_file."
         )
     names = list(map(str, range(network.n_classes) if class_names is None else class_names))
@@ -89,10 +89,10 @@ def save(
 
 
 def load(path: str | os.PathLike[str]) -> SavedModel:
-    """Read a network that :func:`save` has written.
+    """Read a network written by :func:`save`.
 
     Raises:
-        ValueError: If the file is not such a file, is damaged, or was written by a version with another format.
+        ValueError: If the file is not a model file, is damaged, or has another format.
 
     Example:
         >>> load("model.safetensors")
@@ -117,25 +117,25 @@ def _as_json(name: str, value: Mapping[str, Any]) -> dict[str, Any]:
         json.dumps(dict(value))
     except (TypeError, ValueError) as error:
         raise TypeError(
-            f"{name} must be a dictionary of what JSON can hold, text, numbers, lists and dictionaries: {error}. "
-            "Convert arrays with .tolist() and other things with str()."
+            f"{name} must be a dictionary of JSON types (text, numbers, lists, dictionaries): {error}. "
+            "Convert arrays with .tolist() and other values with str()."
         ) from error
     return dict(value)
 
 
 def _misfit(version: str) -> str:
-    """What a file is that has the right checksum but not the content that :func:`load` looks for."""
+    """What is wrong with a file that has the right checksum but not the content of a model file."""
     from hypergnn import __version__
 
     if version == __version__:
-        return "is not what hypergnn.save writes, though it says that this version wrote it"
-    return f"does not fit this version of hypergnn, but {version}"
+        return "is not a valid model file, although it names this version of hypergnn"
+    return f"was written by hypergnn {version} and does not fit this version"
 
 
 def _network(header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Network:
-    """The network that a file describes; its sizes are believed only if the tensors have them."""
+    """The network that a file describes; its sizes must agree with the tensors."""
     config = config_from(header["config"])
     if config.depth > len(tensors):
-        raise ValueError(f"there must be tensors for {config.depth} layers; got {len(tensors)} in all.")
+        raise ValueError(f"there must be tensors for {config.depth} layers; got {len(tensors)} tensors.")
     own = {name: tensor.clone() for name, tensor in tensors.items()}
     return Network.from_parameters(config, header["n_features"], len(header["class_names"]), own)

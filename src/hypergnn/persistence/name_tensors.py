@@ -1,4 +1,4 @@
-"""Names of vertices and hyperedges as tensors, as files hold them: numbers as they are, all else as a JSON list."""
+"""Names of vertices and hyperedges as tensors: numbers and dates by value, everything else as a JSON list."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from torch import Tensor
 from hypergnn._utils.checks import Names
 
 _JSON = "json"
-_AS_THEY_ARE = {str, int, float, bool, type(None)}
+_JSON_TYPES = {str, int, float, bool, type(None)}
 _WIDTHS = (1, 2, 4, 8)
 
 
@@ -25,7 +25,7 @@ class _Kind(NamedTuple):
     from_json: Callable[[Any], Any]
 
 
-# In JSON these stand as objects of one entry: {"bytes": "00ff"}.
+# Other types become JSON objects with one entry: {"bytes": "00ff"}.
 _KINDS: dict[type, _Kind] = {
     bytes: _Kind(bytes.hex, bytes.fromhex),
     date: _Kind(date.isoformat, date.fromisoformat),
@@ -38,10 +38,10 @@ _NAMED = {kind.__name__: rules for kind, rules in _KINDS.items()}
 
 
 def to_tensor(names: Names) -> tuple[Tensor, str]:
-    """Return names as a tensor, and how they stand in it: as :func:`from_tensor` wants to know.
+    """Return names as a tensor, and their encoding, which :func:`from_tensor` needs.
 
     Raises:
-        TypeError: If they are neither text, bytes, numbers, dates nor tuples of those.
+        TypeError: If a name is not text, bytes, a number, a date or a tuple of those.
 
     Example:
         >>> tensor, how = to_tensor(np.array(["Ann", 7, (1, "b")], dtype=object))
@@ -54,16 +54,16 @@ def to_tensor(names: Names) -> tuple[Tensor, str]:
     if names.dtype.kind != "O":
         raise TypeError(_cannot_hold(names.dtype))
     listed = names.tolist()
-    if not set(map(type, listed)) <= _AS_THEY_ARE:
+    if not set(map(type, listed)) <= _JSON_TYPES:
         listed = [_encoded(name) for name in listed]
     return torch.from_numpy(np.frombuffer(json.dumps(listed).encode(), dtype=np.uint8).copy()), _JSON
 
 
 def from_tensor(tensor: Tensor, how: str) -> Names:
-    """Return the names that :func:`to_tensor` has put into a tensor; numbers are not copied.
+    """Return the names that :func:`to_tensor` encoded; numbers are not copied.
 
     Raises:
-        ValueError: If they do not stand in it as ``how`` says.
+        ValueError: If the tensor does not have the encoding ``how``.
     """
     array = tensor.numpy()
     try:
@@ -81,7 +81,7 @@ def from_tensor(tensor: Tensor, how: str) -> Names:
 def _encoded(name: Any) -> Any:
     if isinstance(name, (np.number, np.bool_, np.str_, np.bytes_)):
         name = name.item()
-    if type(name) in _AS_THEY_ARE:
+    if type(name) in _JSON_TYPES:
         return name
     if type(name) not in _KINDS:
         raise TypeError(_cannot_hold(type(name).__name__, f" such as {name!r:.60}"))
@@ -96,5 +96,5 @@ def _decoded(entry: dict[str, Any]) -> Any:
 def _cannot_hold(kind: object, example: str = "") -> str:
     return (
         f"names must be text, bytes, numbers, dates or tuples of those to be saved; got {kind}{example}. "
-        "Turn them into text first, e.g. with map(str, names)."
+        "Convert them to text first, e.g. with map(str, names)."
     )

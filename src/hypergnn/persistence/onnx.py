@@ -1,4 +1,4 @@
-"""Networks for other runtimes: ONNX, with the structure in the file and the features as the only input."""
+"""ONNX export: the structure is stored in the file, and the features are the only input."""
 
 from __future__ import annotations
 
@@ -31,17 +31,16 @@ def export_onnx(
     *,
     graph: Graph | SharedGraph | None = None,
 ) -> None:
-    """Write a network as an ONNX file that takes dense features ``x``, ``(N, F)`` float32, and gives ``scores``.
+    """Write a network as an ONNX file that takes dense features ``x``, ``(N, F)`` float32, and returns ``scores``.
 
-    The structures stand in the file as constants, so it is of use for these vertices and hyperedges only; sums over
-    incidences become ``Gather`` and ``ScatterND``, which hold a row of features per incidence. Sparse features have no
-    counterpart in ONNX. Features go in as the network takes them, which is ``dataset.features("row")`` where it was
-    trained with ``feature_scaling="row"``.
+    The structures are constants in the file, so it works for these vertices and hyperedges only. Sums over incidences
+    become ``Gather`` and ``ScatterND``, which need memory for a row of features per incidence. ONNX has no sparse
+    features. The input is scaled as in training: ``dataset.features("row")`` for ``feature_scaling="row"``.
 
     Args:
-        model: A network, or what :func:`hypergnn.load` gives; in the latter case the file has the names of the classes
-            among its properties, as ``class_names``.
-        path: The file, by custom ``*.onnx``.
+        model: A network, or a model loaded with :func:`hypergnn.load`, whose class names are stored in the metadata
+            property ``class_names``.
+        path: The file, by convention ``*.onnx``.
         H: The hypergraph, if the network takes one.
         graph: The graph, if the network takes one.
 
@@ -59,7 +58,7 @@ def export_onnx(
     """
     network = model.network if isinstance(model, SavedModel) else model
     if not isinstance(network, Network):
-        raise TypeError(f"model must be a network or what hypergnn.load gives; got {type(network).__name__}.")
+        raise TypeError(f"model must be a network or a loaded model; got {type(network).__name__}. Use hypergnn.load.")
     for name in ("onnx", "onnxscript"):
         import_extra(name, "onnx", "export_onnx")
     structures = _structures(network, H, graph)
@@ -74,7 +73,7 @@ def export_onnx(
 
 
 class _Closed(nn.Module):
-    """A network with its structures, which takes features alone."""
+    """A network with its structures, so that features are the only input."""
 
     def __init__(self, network: Network, structures: dict[str, Any]) -> None:
         super().__init__()
@@ -93,11 +92,11 @@ def _structures(network: Network, H: Hypergraph | None, graph: Graph | SharedGra
 
 
 def _exported(closed: _Closed, x: Tensor, *, has_any_size: bool) -> Any:
-    """The program in ONNX: traced with the portable backend, whose steps are few, and these written in plain torch."""
+    """The ONNX program: traced with the portable backend, whose few operators are replaced by plain torch."""
     before = closed.network.training
     closed.eval()
     try:
-        with torch.no_grad(), _calm(), dispatch.using("torch"):
+        with torch.no_grad(), _quiet(), dispatch.using("torch"):
             shapes = {"x": {0: torch.export.Dim("vertices")}} if has_any_size else None
             traced = torch.export.export(closed, (x,), dynamic_shapes=shapes).run_decompositions(_plain_steps())
             return torch.onnx.export(
@@ -113,8 +112,8 @@ def _exported(closed: _Closed, x: Tensor, *, has_any_size: bool) -> Any:
 
 
 @contextmanager
-def _calm() -> Iterator[None]:
-    """Without the exporter's notes on what it does inside."""
+def _quiet() -> Iterator[None]:
+    """Silence the warnings and log messages of the exporter."""
     loggers = [logging.getLogger(name) for name in ("torch.onnx", "onnxscript", "onnx_ir")]
     before = [logger.level for logger in loggers]
     with warnings.catch_warnings():
@@ -129,7 +128,7 @@ def _calm() -> Iterator[None]:
 
 
 def _plain_steps() -> dict[Any, Callable[..., Any]]:
-    """The steps that ONNX does not know, made of those that it does. There is one trial."""
+    """Replacements for the operators that ONNX does not have. There is one trial."""
     ours = torch.ops.hypergnn
     return {
         ours.matmul.default: torch.matmul,
@@ -157,7 +156,7 @@ def _segment_softmax(logits: Tensor, offsets: Tensor, _: Tensor, position: Tenso
     powers = (grouped - highest.index_select(0, groups)).exp()
     softmax = powers / _sum(powers, groups, n_groups).index_select(0, groups)
     if position is not None:
-        softmax = _sum(softmax, position.long(), softmax.shape[0])  # each has a place of its own
+        softmax = _sum(softmax, position.long(), softmax.shape[0])  # positions are distinct: a permutation
     return softmax.unsqueeze(0)
 
 
@@ -167,7 +166,7 @@ def _repeat(repeats: Tensor, *, output_size: int) -> Tensor:
 
 
 def _group_of(offsets: Tensor, n_members: int) -> Tensor:
-    """The group of each member: how many groups have begun before it, the first not counted."""
+    """The group of each member: the number of groups after the first that have started before it."""
     starts = offsets[1:-1].long()
     begun = torch.zeros(n_members + 1, dtype=torch.int64).index_put((starts,), torch.ones_like(starts), accumulate=True)
     return begun.cumsum(0)[:n_members]

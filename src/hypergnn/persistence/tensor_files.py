@@ -1,6 +1,6 @@
-"""Tensors as files: safetensors, with JSON in the header that says what they are. Nothing in them can be executed.
+"""Tensors in safetensors files, described by JSON in the header. Nothing in a file can be executed.
 
-A file is written tensor by tensor and mapped into memory when it is read, so that neither takes memory of its size.
+A file is written tensor by tensor and mapped into memory when it is read, so neither needs memory of the file's size.
 """
 
 from __future__ import annotations
@@ -34,24 +34,24 @@ _DTYPES = {
 
 
 class Content(NamedTuple):
-    """What :func:`read` found in a file."""
+    """The content of a file, as returned by :func:`read`."""
 
     header: dict[str, Any]
-    """What :func:`write` was told of it, and ``kind``, ``format`` and ``version``."""
+    """The dictionary passed to :func:`write`, and ``kind``, ``format`` and ``version``."""
     tensors: dict[str, Tensor]
 
 
 def write(
     path: str | os.PathLike[str], kind: str, form: int, about: Mapping[str, Any], tensors: Mapping[str, Tensor]
 ) -> None:
-    """Write tensors to a file, in one step: the file is the old one or the new one, never half of one.
+    """Write tensors to a file atomically: the file is the old one or the new one, never a part of either.
 
     Args:
         path: The file.
-        kind: What it holds: a network, for example.
-        form: Number of the format, which changes whenever older versions could not read the file.
-        about: What else is to be known, as JSON holds it.
-        tensors: The tensors by their names.
+        kind: What the file contains, such as ``"Network"``.
+        form: The number of the format, increased whenever older versions could not read the file.
+        about: The description of the tensors, in JSON types.
+        tensors: The tensors by name.
 
     Example:
         >>> import tempfile
@@ -73,20 +73,20 @@ def write(
 
 
 def read(path: str | os.PathLike[str], kind: str, form: int, *, verify: bool = True) -> Content:
-    """Map a file that :func:`write` has written into memory.
+    """Map a file written by :func:`write` into memory.
 
     Args:
-        path: The file. While the tensors are in use it may be replaced, but not be written into.
-        kind: What it must hold.
+        path: The file. While the tensors are in use, it may be replaced but not written into.
+        kind: What the file must contain.
         form: The format that it must have.
-        verify: Whether to read all of it and compare its checksum.
+        verify: Whether to read the whole file and compare its checksum.
 
     Raises:
-        ValueError: If the file is not such a file, is damaged, or was written by a version with another format.
+        ValueError: If the file is of another kind, is damaged, or has another format.
     """
     from safetensors import SafetensorError, safe_open
 
-    with open(path, "rb"):  # so that a missing file and a folder are told as everywhere
+    with open(path, "rb"):  # raises the usual OSError for a missing file or a folder
         pass
     try:
         with safe_open(path, framework="pt") as file:
@@ -95,9 +95,9 @@ def read(path: str | os.PathLike[str], kind: str, form: int, *, verify: bool = T
     except SafetensorError as error:
         raise ValueError(f"{path} is damaged or not a file of hypergnn: {error}.") from error
     if _KEY not in metadata:
-        raise ValueError(f"{path} is a safetensors file, but not one that hypergnn has written.")
+        raise ValueError(f"{path} is a safetensors file, but was not written by hypergnn.")
     if verify and _checksum(metadata[_KEY], tensors) != metadata.get(_SUM):
-        raise ValueError(f"{path} is damaged: its content does not have the checksum that stands in it.")
+        raise ValueError(f"{path} is damaged: its content does not match its checksum.")
     return Content(_header(path, metadata[_KEY], kind, form), tensors)
 
 
@@ -107,19 +107,19 @@ def _header(path: str | os.PathLike[str], text: str, kind: str, form: int) -> di
         version, number = header["version"], header["format"]
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{path} is damaged: its header cannot be read, {error!r}.") from error
-    found = header.get("kind", kind)  # the first files did not say it
+    found = header.get("kind", kind)  # the first files did not have a kind
     if found != kind:
-        raise ValueError(f"{path} must hold a {kind}; got a {found}. Load it with {_LOADERS.get(found, found)}.")
+        raise ValueError(f"{path} must contain a {kind}; got a {found}. Load it with {_LOADERS.get(found, found)}.")
     if number != form:
         raise ValueError(
             f"{path} has format {number}, written by hypergnn {version}; this version reads format {form}. "
-            "Use that version, or make the file again."
+            "Use that version, or create the file again."
         )
     return header
 
 
 def _preamble(metadata: Mapping[str, str], tensors: Mapping[str, Tensor]) -> bytes:
-    """The beginning of a safetensors file: eight bytes with the length of the table, and the table, as JSON."""
+    """The start of a safetensors file: the length of the table in eight bytes, then the table as JSON."""
     table: dict[str, Any] = {"__metadata__": metadata}
     end = 0
     for name, tensor in tensors.items():
@@ -131,7 +131,7 @@ def _preamble(metadata: Mapping[str, str], tensors: Mapping[str, Tensor]) -> byt
 
 
 def _checksum(header: str, tensors: Mapping[str, Tensor]) -> str:
-    """Of all that a file says, in the order of the names: damage that leaves it readable changes this."""
+    """A digest of the header and of all tensors in the order of their names; it detects damage that parses."""
     digest = hashlib.sha256(header.encode())
     for name in sorted(tensors):
         digest.update(f"{name} {tuple(tensors[name].shape)}".encode())
@@ -140,7 +140,7 @@ def _checksum(header: str, tensors: Mapping[str, Tensor]) -> str:
 
 
 def _bytes(tensor: Tensor) -> Any:
-    """The content of a contiguous tensor, not copied."""
-    if tensor.numel() == 0:  # whose strides may be anything, which view does not take
+    """The bytes of a contiguous tensor, without a copy."""
+    if tensor.numel() == 0:  # an empty tensor may have strides that view refuses
         return b""
     return tensor.reshape(-1).view(torch.uint8).numpy().data

@@ -1,15 +1,15 @@
-r"""The graph that joins two vertices which share a hyperedge, without a list of its links.
+r"""The graph that links two vertices if they share a hyperedge, without a list of its links.
 
-Articles that share a word make tens of millions of links. They are never listed: let each vertex have its hyperedges in
-one common order, and file each pair of neighbours under the *first* hyperedge that both are in. Whether ``e`` is the
-first hyperedge that ``i`` and ``j`` share depends only on what comes before ``e`` in each of them, the *beginnings*:
-they must have nothing in common. So
+Documents that share a word have tens of millions of links. To avoid listing them, sort the hyperedges of each vertex
+in one common order, and assign each pair of neighbours to the *first* hyperedge that both belong to. Let the
+*beginning* of ``i`` at ``e`` be the hyperedges of ``i`` that come before ``e``. Then ``e`` is the first hyperedge that
+``i`` and ``j`` share exactly if their beginnings at ``e`` are disjoint. So
 
     A + I = G C Gᵀ
 
-with ``G`` (vertices × beginnings, one incidence for each of the hypergraph's) and ``C`` a symmetric zero-one matrix,
-which says of the beginnings before the same hyperedge which of them are disjoint. The product is exact: every link
-counts once. For 20-newsgroup, 53 million directed links become sums over 65 451, 4.3 million and 65 451 pairs.
+with ``G`` (vertices × beginnings, one entry per incidence of the hypergraph) and ``C`` a symmetric zero-one matrix
+that says which beginnings at the same hyperedge are disjoint. The product is exact: every link counts once. For
+20-newsgroup, 53 million directed links become sums over 65 451, 4.3 million and 65 451 pairs.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from hypergnn.structures.hypergraph import Hypergraph
 from hypergnn.structures.incidence import Ids, Incidence
 
 LARGEST = 1 << 29
-"""Pairs of beginnings that are still compared: 2 GB if all are disjoint."""
+"""Maximum number of pairs of beginnings: 2 GB if all of them are disjoint."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SharedGraph(Structure):
-    """The vertices of a hypergraph, joined where they share a hyperedge, each linked to itself as well.
+    """The graph that links the vertices of a hypergraph that share a hyperedge, and each vertex to itself.
 
-    It takes the place of a ``Graph`` in convolutions. Attention needs the links one by one.
+    Convolutions accept it in place of a ``Graph``. Attention does not: it needs the links one by one.
 
     Example:
         >>> H = Hypergraph.from_hyperedges([[0, 1, 2], [1, 2, 3]], n_vertices=5)
@@ -50,20 +50,20 @@ class SharedGraph(Structure):
     senders: Incidence
     """``G``: vertices × beginnings."""
     receivers: Incidence
-    """The same of the vertices that a layer makes: all of them, but in a graph made by :meth:`around`."""
+    """``G`` of the vertices that a layer outputs: ``senders`` itself, except after :meth:`around`."""
     meetings: Incidence
-    """``C``: beginnings × disjoint beginnings."""
+    """``C``: pairs of disjoint beginnings at the same hyperedge."""
     degree: Tensor
     """Number of neighbours of each vertex, itself included, ``(N,)``, float64."""
     rows: Tensor | None = None
-    """Which vertices a layer makes; ``None`` for all of them."""
+    """The vertices that a layer outputs; ``None`` for all of them."""
 
     @classmethod
     def from_hypergraph(cls, H: Hypergraph) -> SharedGraph:
-        """Join the vertices that share a hyperedge; weights play no part.
+        """Link the vertices that share a hyperedge; weights are ignored.
 
         Raises:
-            ValueError: If too many beginnings would have to be compared, as where many vertices have many hyperedges.
+            ValueError: If too many beginnings would have to be compared, because many vertices have many hyperedges.
 
         Example:
             >>> H = Hypergraph.from_hyperedges([[0, 1]], n_vertices=3)
@@ -86,7 +86,7 @@ class SharedGraph(Structure):
 
     @property
     def n_receivers(self) -> int:
-        """Number of vertices that a layer makes."""
+        """Number of vertices that a layer outputs."""
         return self.receivers.n_rows
 
     @property
@@ -96,12 +96,12 @@ class SharedGraph(Structure):
 
     @property
     def n_terms(self) -> int:
-        """Terms of each feature in a sum over neighbours: what it costs."""
+        """The number of additions per feature in a sum over neighbours."""
         return self.senders.n_pairs + self.receivers.n_pairs + self.meetings.n_pairs
 
     @property
     def device(self) -> torch.device:
-        """Where the tensors are."""
+        """The device of the tensors."""
         return self.degree.device
 
     @property
@@ -116,7 +116,7 @@ class SharedGraph(Structure):
 
     @property
     def content(self) -> tuple[Tensor, ...]:
-        """What distinguishes it from other graphs."""
+        """The tensors that determine the graph."""
         return self.senders.rows(), self.senders.members, self.meetings.offsets, self.meetings.members
 
     def to(self, device: torch.device | str) -> SharedGraph:
@@ -125,7 +125,7 @@ class SharedGraph(Structure):
         return replace(moved, receivers=moved.senders) if self.receivers is self.senders else moved
 
     def neighbours(self, vertex: int) -> Tensor:
-        """The vertices linked to one, itself included, in ascending order, int64.
+        """The neighbours of a vertex, itself included, in ascending order, int64.
 
         Example:
             >>> H = Hypergraph.from_hyperedges([[0, 1], [2, 3]], n_vertices=4)
@@ -137,7 +137,7 @@ class SharedGraph(Structure):
         return torch.from_numpy(np.unique(_members_of_rows(self.senders.T, meeting))).long().to(self.device)
 
     def around(self, vertices: Any) -> SharedGraph:
-        """The same graph for a layer that makes some vertices only; it reads them all, as links are not listed.
+        """The same graph for a layer that outputs some vertices only. The layer still reads all vertices.
 
         Example:
             >>> graph = SharedGraph.from_hypergraph(Hypergraph.from_hyperedges([[0, 1], [2, 3]], n_vertices=4))
@@ -175,9 +175,10 @@ def _members_of_rows(pairs: Incidence, rows: Ids) -> Ids:
 
 
 def _file(H: Hypergraph) -> tuple[Ids, Ids, list[list[tuple[int, ...]]]]:
-    """The incidences of ``G``, and the beginnings before each hyperedge, in blocks.
+    """The incidences of ``G`` (vertices and beginnings), and the beginnings at each hyperedge, one block each.
 
-    Hyperedges come largest first, which makes few beginnings. A vertex without hyperedges gets a block of its own.
+    Hyperedges are sorted by size, largest first, which gives few beginnings. A vertex without hyperedges gets its own
+    block.
     """
     incidence = H.to_scipy()
     order = np.argsort(-np.diff(incidence.tocsc().indptr), kind="stable")
@@ -201,14 +202,14 @@ def _checked(beginnings: list[list[tuple[int, ...]]]) -> list[list[tuple[int, ..
     pairs = sum(len(own) ** 2 for own in beginnings)
     if pairs > LARGEST:
         raise ValueError(
-            f"H must have few combinations of hyperedges, at most {LARGEST} pairs of them; got {pairs}. "
-            "Leave out large hyperedges, or list the links in a Graph."
+            f"H must have at most {LARGEST} pairs of combinations of hyperedges; got {pairs}. "
+            "Remove large hyperedges, or list the links in a Graph."
         )
     return beginnings
 
 
 def _disjoint(beginnings: list[list[tuple[int, ...]]], n_hyperedges: int) -> list[npt.NDArray[np.int32]]:
-    """Of each beginning, those in the same block that have no hyperedge in common with it."""
+    """For each beginning, the beginnings in the same block that share no hyperedge with it."""
     found: list[npt.NDArray[np.int32]] = []
     for block in beginnings:
         holds = np.zeros((len(block), n_hyperedges), dtype=np.float32)

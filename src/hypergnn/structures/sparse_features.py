@@ -1,4 +1,4 @@
-"""Sparse features prepared for training: a bag of words that is multiplied by a projection again and again."""
+"""Sparse features, such as bags of words, prepared for repeated products with a projection."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SparseFeatures(Structure):
-    """A sparse ``(N, F)`` matrix of features in both orders, so that products with it and its transpose are fast.
+    """A sparse ``(N, F)`` matrix stored by rows and by columns, so that it and its transpose multiply fast.
 
-    Layers take it wherever they take a sparse CSR tensor; unlike that, it may be multiplied by the projections of many
-    trials at once, after dropout that each of them draws for itself.
+    Layers accept it wherever they accept a sparse CSR tensor. Unlike a CSR tensor, it can be multiplied by the
+    projections of many trials at once, each with its own dropout.
 
     Example:
         >>> from scipy.sparse import csr_array
@@ -31,17 +31,17 @@ class SparseFeatures(Structure):
     """
 
     entries: Incidence
-    """Rows × features; ``position`` says where the non-zeros stand among the values."""
+    """Rows × features; ``position`` holds the index of each non-zero in ``values``."""
     values: Tensor
-    """The non-zeros, ``(nnz,)``, in the order of their rows; those of other rows may be among them."""
+    """The non-zeros, ``(nnz,)``, row by row; after :meth:`select_rows`, those of all original rows."""
     keys: Tensor | None = None
-    """Two for each trial, ``(trials, 2)``, if each drops other non-zeros."""
+    """The dropout keys of each trial, ``(trials, 2)``; ``None`` without dropout per trial."""
     dropout: float = field(default=0.0, metadata=STATIC)
-    """The share of non-zeros that are dropped."""
+    """The fraction of non-zeros that are dropped."""
 
     @classmethod
     def from_scipy(cls, matrix: sparse.csr_array, dtype: torch.dtype = torch.float32) -> SparseFeatures:
-        """Prepare a SciPy sparse matrix."""
+        """Convert a SciPy sparse matrix."""
         from scipy import sparse
 
         ordered = sparse.csr_array(matrix, copy=not matrix.has_canonical_format)
@@ -52,7 +52,7 @@ class SparseFeatures(Structure):
 
     @property
     def shape(self) -> torch.Size:
-        """``(N, F)``, or ``(trials, N, F)`` after dropout that each trial draws for itself."""
+        """``(N, F)``, or ``(trials, N, F)`` with dropout per trial."""
         trials = () if self.keys is None else self.keys.shape[:1]
         return torch.Size((*trials, self.entries.n_rows, self.entries.n_columns))
 
@@ -63,11 +63,11 @@ class SparseFeatures(Structure):
 
     @property
     def device(self) -> torch.device:
-        """Where the arrays are."""
+        """The device of the tensors."""
         return self.values.device
 
     def select_rows(self, rows: Tensor) -> SparseFeatures:
-        """Some rows, ascending. Dropout drops the same of them as when they stand among all.
+        """Select rows, in ascending order. Dropout drops the same entries of them as in the whole matrix.
 
         Example:
             >>> from scipy.sparse import csr_array
@@ -76,7 +76,7 @@ class SparseFeatures(Structure):
             SparseFeatures(2, 2)
         """
         if bool((rows.diff() <= 0).any()):
-            raise ValueError("rows must ascend, without repetition.")
+            raise ValueError("rows must ascend without repetition; sort them, e.g. with torch.unique.")
         numbers = rows.cpu().numpy().astype(np.int64)
         places, sizes = self.entries.pairs_of(numbers)
         columns = self.entries.members.cpu().numpy()[places]

@@ -1,6 +1,7 @@
-"""Adam for parameters with an axis of trials: entry by entry, so that no trial depends on its neighbours.
+"""Adam for parameters with an axis of trials. It works entry by entry, so no trial depends on the others.
 
-torch's own Adam is either several times slower, or fused into vectors whose last entries it rounds otherwise.
+The Adam of torch is several times slower, and its fused version rounds the last entries of a tensor differently, so a
+trial would depend on the size of its batch.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ class Adam:
     """Adam with betas 0.9 and 0.999 and an L2 penalty.
 
     Args:
-        parameters: What is trained, by name, each ``(trials, ...)``; changed in place.
+        parameters: The parameters by name, each ``(trials, ...)``; updated in place.
         rate: The learning rate.
         decay: The factor of the L2 penalty.
     """
 
     def __init__(self, parameters: Mapping[str, Tensor], rate: float, decay: float) -> None:
-        """Start with no memory."""
+        """Start with moments of zero."""
         self.parameters, self.rate, self.decay, self.steps = parameters, rate, decay, 0
         self.means = {name: torch.zeros_like(one) for name, one in parameters.items()}
         self.squares = {name: torch.zeros_like(one) for name, one in parameters.items()}
@@ -31,7 +32,7 @@ class Adam:
 
     @torch.no_grad()
     def step(self) -> None:
-        """Follow the gradients and forget them."""
+        """Take one step along the gradients, then clear them."""
         self.steps += 1
         for parameter, step in self._prepared():
             if parameter.grad is not None:
@@ -39,7 +40,7 @@ class Adam:
                 parameter.grad = None
 
     def _prepared(self) -> list[tuple[Tensor, AdamStep]]:
-        """Each parameter with its step, made at the first of them."""
+        """Each parameter with its step function, created at the first step."""
         if self._steps is None:
             self._steps = [
                 (one, backend_for(one).adam(one, self.means[name], self.squares[name]))
@@ -48,7 +49,12 @@ class Adam:
         return self._steps
 
     def select(self, parameters: Mapping[str, Tensor], chosen: Tensor) -> Adam:
-        """The same for some of the trials."""
+        """The optimiser of some of the trials, with its moments.
+
+        Args:
+            parameters: The parameters of these trials.
+            chosen: The positions of the trials.
+        """
         selected = Adam(parameters, self.rate, self.decay)
         selected.steps = self.steps
         selected.means = {name: one[chosen] for name, one in self.means.items()}

@@ -1,4 +1,4 @@
-"""Memory that is freed and wanted again at once, in a worker process of our own."""
+"""Allocator options of worker processes, which free and reuse the same memory every epoch."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ import ctypes
 from hypergnn.kernels.cpu import buffers
 
 _TRIM, _MAP = -1, -3  # glibc's M_TRIM_THRESHOLD and M_MMAP_THRESHOLD
-_MOST_MAPPED = 32 << 20  # the largest that glibc allows, and what it comes to by itself
+_MOST_MAPPED = 32 << 20  # the maximum of glibc, which its own heuristic approaches
 _MOST_FREE = 1 << 30
 
 
 def keep_freed_memory() -> None:
-    """Let the C library of this process keep what is freed, up to a gigabyte, as far as it is glibc.
+    """Make glibc keep up to a gigabyte of freed memory in this process; do nothing with other C libraries.
 
-    Every epoch needs the same memory again. What has gone back to the system comes page by page, each cleared first,
-    which takes a third of the time of training. The setting holds for the whole process, so it is for workers only.
+    Every epoch allocates the same memory. Memory returned to the system comes back page by page, and the kernel clears
+    each page first, which takes a third of the training time. The option affects the whole process, so it is for
+    worker processes only.
     """
     try:
         set_option = ctypes.CDLL(None).mallopt

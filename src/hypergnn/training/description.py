@@ -1,4 +1,4 @@
-"""The configuration of a run: its data and settings, in a form that two runs can be compared by."""
+"""The configuration of a run: its data and settings, in a form that can be compared with another run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypergnn.models import Config
 
 
 def describe(data: Dataset, config: Config) -> dict[str, Any]:
-    """Everything that determines the results of a run, as ``run.json`` holds it."""
+    """Everything that determines the results of a run, in JSON types, as stored in ``run.json``."""
     split = {"train": data.train, "val": data.val, "test": data.test}
     return {
         "data": {

@@ -1,7 +1,7 @@
-"""Training of some trials together, in one thread.
+"""Train a batch of trials together, in one thread.
 
-Parameters carry a leading axis of trials. A trial's numbers depend on its seed, not on its company: each product is
-computed trial by trial, dropout is drawn from counters, and the optimiser works entry by entry.
+Parameters have a leading axis of trials. The results of a trial depend on its seed and not on the other trials: each
+product is computed trial by trial, dropout is drawn from counters, and the optimiser works entry by entry.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ Parameters = dict[str, Parameter]
 
 @dataclass(frozen=True)
 class Trial:
-    """A finished trial, judged with the parameters of its epoch with the lowest validation loss."""
+    """A finished trial, evaluated with the parameters of its epoch with the lowest validation loss."""
 
     seed: int
     epochs: int
     best_epoch: int
     accuracy: dict[str, float]
-    """In percent, for ``train``, ``val`` and ``test``; not a number where there is no such vertex."""
+    """In percent, for ``train``, ``val`` and ``test``; NaN for an empty part of the split."""
     loss: dict[str, float]
     seconds: float
     curves: dict[str, list[float]]
-    """``train_loss`` and ``val_loss`` of each epoch; the latter is empty if there is nothing to validate on."""
+    """``train_loss`` and ``val_loss`` of each epoch; ``val_loss`` is empty without validation vertices."""
     parameters: dict[str, Tensor]
     scores: Tensor
-    """Scores of the classes for every vertex, ``(N, n_classes)``."""
+    """Class scores of every vertex, ``(N, n_classes)``."""
 
 
 @dataclass
 class _State:
-    """Where the trials of a batch stand; every tensor has them along its first axis."""
+    """The state of a batch of trials; the first axis of every tensor is the trial."""
 
     seeds: list[int]
     parameters: Parameters
@@ -61,12 +61,12 @@ class _State:
 def train(
     plan: Plan, config: Config, seeds: Sequence[int], *, on_epoch: Callable[[int, int], None] | None = None
 ) -> Iterator[Trial]:
-    """Train one trial per seed together, and yield each as soon as it has ended.
+    """Train one trial per seed together, and yield each as soon as it ends.
 
     Args:
-        plan: The data, with what is known of them before training.
+        plan: The data, with everything that was computed before training.
         config: The settings.
-        seeds: One per trial, no two alike.
+        seeds: One per trial, all different.
         on_epoch: Called after each epoch with its number and the number of trials still in training.
     """
     with reused_buffers():
@@ -77,11 +77,11 @@ def _train(
     plan: Plan, config: Config, seeds: Sequence[int], on_epoch: Callable[[int, int], None] | None
 ) -> Iterator[Trial]:
     task = plan.task
-    # One network for each mode: changing the mode of one takes longer than some layers.
-    network, judge = (Network.empty(config, task.n_features, task.n_classes) for _ in range(2))
-    judge.eval()
+    # One network per mode: switching the mode of a network takes longer than some layers.
+    network, evaluator = (Network.empty(config, task.n_features, task.n_classes) for _ in range(2))
+    evaluator.eval()
     state = _start(network, config, seeds, task.y.device)
-    for one in (network, judge):
+    for one in (network, evaluator):
         _use(one, state.parameters)
     for epoch in range(config.max_epochs):
         start = time.perf_counter()
@@ -89,7 +89,7 @@ def _train(
         for curve, loss in zip(state.curves, train_loss.tolist(), strict=True):
             curve["train_loss"].append(loss)
         if plan.judged is not None:
-            val_loss = cross_entropy(_scores(judge, plan.judged), plan.judged.y, plan.judged.rows).tolist()
+            val_loss = cross_entropy(_scores(evaluator, plan.judged), plan.judged.y, plan.judged.rows).tolist()
             _keep_best(state, val_loss, epoch)
             for curve, loss in zip(state.curves, val_loss, strict=True):
                 curve["val_loss"].append(loss)
@@ -102,9 +102,9 @@ def _train(
         if on_epoch is not None:
             on_epoch(epoch, len(state.seeds))
         if any(over):
-            yield from _finish(judge, task, state, [place for place, ends in enumerate(over) if ends], epoch + 1)
+            yield from _finish(evaluator, task, state, [place for place, ends in enumerate(over) if ends], epoch + 1)
             state = _select(state, [place for place, ends in enumerate(over) if not ends])
-            for one in (network, judge):
+            for one in (network, evaluator):
                 _use(one, state.parameters)
         if not state.seeds:
             return
@@ -112,6 +112,7 @@ def _train(
 
 def _start(network: Network, config: Config, seeds: Sequence[int], device: torch.device) -> _State:
     drawn = []
+    # Not Module.to_empty: for meta tensors it imports sympy, which takes 0.7 seconds and adds a warning filter.
     network.load_state_dict({name: torch.empty(one.shape) for name, one in network.named_parameters()}, assign=True)
     for seed in seeds:
         network.reset_parameters(torch.Generator().manual_seed(seed))
@@ -130,7 +131,7 @@ def _start(network: Network, config: Config, seeds: Sequence[int], device: torch
 
 
 def _step(network: Network, part: Part, state: _State, epoch: int) -> Tensor:
-    """One epoch of training; the loss of each trial, ``(trials,)``."""
+    """Train for one epoch and return the loss of each trial, ``(trials,)``."""
     x = part.x if isinstance(part.x, SparseFeatures) else part.x.expand(len(state.seeds), *part.x.shape)
     with seeded(state.seeds, epoch, part.places):
         scores = network._scores(x, part.steps, part.known)
@@ -141,7 +142,7 @@ def _step(network: Network, part: Part, state: _State, epoch: int) -> Tensor:
 
 
 def _use(network: Network, parameters: Parameters) -> None:
-    """Give the network the parameters of some trials."""
+    """Make the network use these parameters, which have a leading axis of trials."""
     for name, parameter in parameters.items():
         layer, _, own = name.rpartition(".")
         setattr(network.get_submodule(layer), own, parameter)
@@ -192,12 +193,12 @@ def _finish(network: Network, task: Task, state: _State, places: Sequence[int], 
 
 
 def _percent(right: Tensor) -> float:
-    """The share of what is true, as the number that a person would write: 71.4, not 71.39999999999999."""
+    """The percentage of true entries, computed so that it prints as 71.4 and not as 71.39999999999999."""
     return 100 * int(right.sum()) / right.numel() if right.numel() else math.nan
 
 
 def _select(state: _State, places: Sequence[int]) -> _State:
-    """The trials that go on, with the state of their optimiser."""
+    """The state of the trials that continue, optimiser included."""
     chosen = torch.tensor(places, dtype=torch.int64)
     parameters = {name: Parameter(one.detach()[chosen]) for name, one in state.parameters.items()}
     return _State(

@@ -1,4 +1,4 @@
-"""The order of vertices and hyperedges: what is summed together should lie together in memory."""
+"""The order of vertices and hyperedges: rows that are summed together should be near each other in memory."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from hypergnn.structures.shared_graph import SharedGraph
 
 
 def near_together(data: Dataset) -> Dataset:
-    """The same data with vertices and hyperedges renumbered, those near each other that have incidences in common.
+    """The same data, renumbered so that vertices and hyperedges with common incidences have nearby numbers.
 
-    Numbers as they were given are often in no order; sums then fetch rows from all over the memory, and training takes
-    up to a sixth longer. Nothing else is changed, but names of vertices and hyperedges are left out.
+    The given order is often arbitrary; sums then fetch rows from all over memory, and training takes up to a sixth
+    longer. Names of vertices and hyperedges are dropped; everything else stays the same.
 
     Example:
         >>> from hypergnn import datasets
@@ -26,7 +26,7 @@ def near_together(data: Dataset) -> Dataset:
         Dataset('digits': 1797 vertices, 1797 hyperedges, 64 features, 10 classes, split 200/500/1000)
     """
     H = data.hypergraph
-    if H.n_incidences == 0 or isinstance(data.graph, SharedGraph):  # the latter is a table of all vertices
+    if H.n_incidences == 0 or isinstance(data.graph, SharedGraph):  # a SharedGraph has no list of links to renumber
         return data
     vertex, hyperedge = H.vertex.cpu().numpy(), H.hyperedge.cpu().numpy()
     vertices, hyperedges = _orders(H)
@@ -55,7 +55,7 @@ def near_together(data: Dataset) -> Dataset:
 
 
 def _orders(H: Hypergraph) -> tuple[Ids, Ids]:
-    """Vertices, and hyperedges, in the order that they are to have: breadth first, as by Cuthill and McKee."""
+    """The new order of the vertices and of the hyperedges: breadth first, by reverse Cuthill-McKee."""
     from scipy import sparse
     from scipy.sparse.csgraph import reverse_cuthill_mckee
 
@@ -63,13 +63,13 @@ def _orders(H: Hypergraph) -> tuple[Ids, Ids]:
     joined = sparse.csr_array(sparse.block_array([[None, incidence], [incidence.T, None]]))
     order = reverse_cuthill_mckee(joined, symmetric_mode=True)
     vertices, hyperedges = order[order < H.n_vertices], order[order >= H.n_vertices] - H.n_vertices
-    if H.centroid is not None and bool((H.centroid >= 0).all()):  # a hyperedge has its centroid's features
+    if H.centroid is not None and bool((H.centroid >= 0).all()):  # a hyperedge takes the features of its centroid
         hyperedges = np.argsort(_places(vertices)[H.centroid.cpu().numpy()], kind="stable")
     return vertices, hyperedges
 
 
 def _places(order: Ids) -> Ids:
-    """Where in an order each number stands."""
+    """The position of each number in an order."""
     places = np.empty(order.size, np.int64)
     places[order] = np.arange(order.size)
     return places

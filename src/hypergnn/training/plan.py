@@ -1,8 +1,8 @@
-"""What is known before training: made once for each fit, and shared by all batches and workers.
+"""What can be computed before training: once per ``fit``, shared by all batches and workers.
 
-The scores of a few vertices depend on a part of the structure only, and the first transition of constant features is a
-constant itself. Both are worked out here, with the positions that let dropout in a part drop what it drops in the
-whole.
+The scores of a few vertices depend on a part of the structure only, and the first transition of constant features is
+constant. Both are computed here, with the positions that make dropout on a part drop the same entries as dropout on
+the whole.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from hypergnn.structures.sparse_features import SparseFeatures
 
 @dataclass(frozen=True)
 class Task:
-    """What is learned: a dataset as tensors on one device.
+    """A dataset as tensors on one device.
 
-    Without vertices to validate on, a trial takes all its epochs and is judged by the parameters of the last.
+    Without validation vertices, a trial runs for all its epochs and is evaluated with the parameters of the last.
     """
 
     x: Features
@@ -40,7 +40,7 @@ class Task:
 
     @classmethod
     def of(cls, data: Dataset, config: Config, device: str | torch.device = "cpu") -> Task:
-        """Prepare a dataset as the configuration wants it."""
+        """Convert a dataset, with its features scaled as the configuration says."""
         features = data.scaled(config.feature_scaling)
         x = torch.from_numpy(features) if not hasattr(features, "indptr") else SparseFeatures.from_scipy(features)
         structures = {"graph": data.graph, "hypergraph": data.hypergraph}
@@ -58,7 +58,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Part:
-    """What the scores of some vertices depend on."""
+    """The part of a task that the scores of some vertices depend on."""
 
     x: Features
     """Features of the vertices that the first layer reads."""
@@ -67,36 +67,36 @@ class Part:
     y: Tensor
     """The class of each row of the scores."""
     rows: Tensor
-    """Which of the rows belong to the vertices, in the order of these."""
+    """The row of each vertex, in the order in which the vertices were given."""
     known: Tensor | None = None
-    """``T X`` of the first layer, if it is constant."""
+    """``T X`` of the first layer, if it is constant and was computed."""
     places: dict[int, Tensor] = field(default_factory=dict)
-    """Positions in the whole of what is computed in part: see :func:`hypergnn.kernels.dropout.seeded`."""
+    """Positions in the whole, for dropout on a part: see :func:`hypergnn.kernels.dropout.seeded`."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A task with what is known before training."""
+    """A task with everything that is computed before training."""
 
     task: Task
     learned: Part
-    """What the loss depends on."""
+    """The part that the training loss depends on."""
     judged: Part | None
-    """What the validation loss depends on; ``None`` if there is nothing to validate on."""
+    """The part that the validation loss depends on; ``None`` without validation vertices."""
 
     @classmethod
     def of(cls, task: Task, config: Config) -> Plan:
-        """Work out what the training of a task can know beforehand."""
+        """Compute everything about a task that does not change during training."""
         known = _known_transition(task, config)
         learned = _part(task, task.train, config, known if config.dropout == 0 else None)
         return cls(task, learned, _part(task, task.val, config, known) if task.val.numel() else None)
 
 
 def _known_transition(task: Task, config: Config) -> Tensor | None:
-    """``T X`` of the first layer, where nothing of ``T`` is learned and it pays to know the product.
+    """``T X`` of the first layer if ``T`` is not learned and the product saves time; else ``None``.
 
-    It pays if it has no more entries than ``X`` and ``T`` have together, as with dense features it always does, and
-    if another layer follows: the last is computed for some vertices only.
+    It saves time if it has at most as many entries as ``X`` and ``T`` together, which always holds for dense features,
+    and if another layer follows: the last layer is computed for some vertices only.
     """
     kind = KINDS[config.model]
     structures = [task.structures[name] for name in kind.structures]
@@ -116,7 +116,7 @@ def _part(task: Task, vertices: Tensor, config: Config, known: Tensor | None) ->
     reached = receptive_field(
         structures, vertices.cpu().numpy(), n_layers, n_vertices=n_vertices, attention=kind.has_attention
     )
-    if known is not None:  # the first layer reads no more than it makes
+    if known is not None:  # the first layer then reads exactly the rows that it outputs
         reached.insert(0, Reached({}, reached[0].read, reached[0].read))
     steps: list[Step] = [tuple(layer.blocks.values()) for layer in reached]
     read = _index(reached[0].read, task, n_vertices)
@@ -132,7 +132,7 @@ def _part(task: Task, vertices: Tensor, config: Config, known: Tensor | None) ->
 
 
 def _places(reached: list[Reached], steps: list[Step], task: Task, n_vertices: int) -> dict[int, Tensor]:
-    """Where the vertices that each layer reads, and the pairs that it attends over, stand in the whole."""
+    """The positions in the whole of the vertices that each layer reads and of the pairs that it attends over."""
     places: dict[int, Tensor] = {}
     for layer, step in zip(reached, steps, strict=True):
         read = _index(layer.read, task, n_vertices)
@@ -147,5 +147,5 @@ def _places(reached: list[Reached], steps: list[Step], task: Task, n_vertices: i
 
 
 def _index(vertices: Vertices, task: Task, n_vertices: int) -> Tensor | None:
-    """Numbers of vertices; ``None`` for all of them."""
+    """The vertices as a tensor; ``None`` if they are all vertices."""
     return None if vertices.size == n_vertices else torch.from_numpy(vertices).to(task.y.device)

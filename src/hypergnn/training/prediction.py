@@ -1,4 +1,4 @@
-"""What a trained network says of a dataset, its own or another of the same kind."""
+"""Predictions of a trained network for a dataset, its own or another with the same features."""
 
 from __future__ import annotations
 
@@ -17,16 +17,15 @@ from hypergnn.training.plan import Task
 
 
 def predict(model: SavedModel, data: Dataset, *, device: str | torch.device = "cpu") -> npt.NDArray[np.float32]:
-    """The probability of each class for each vertex, ``(N, n_classes)``; labels and split play no part.
+    """The probability of each class for each vertex, ``(N, n_classes)``; labels and split are ignored.
 
     Args:
-        model: What :func:`hypergnn.load` gives.
-        data: Vertices with the features that the network was trained on. Where these have names, they may stand in
-            another order.
+        model: A model loaded with :func:`hypergnn.load`.
+        data: A dataset with the features that the network was trained on. Features with names may be in any order.
         device: Where to compute.
 
     Raises:
-        ValueError: If the features are others, or the data lacks a structure that the network needs.
+        ValueError: If the features differ, or the data lacks a structure that the network needs.
 
     Example:
         >>> import tempfile, hypergnn as hg
@@ -38,7 +37,7 @@ def predict(model: SavedModel, data: Dataset, *, device: str | torch.device = "c
     """
     if not isinstance(data, Dataset):
         raise TypeError(
-            f"data must be a Dataset; got {type(data).__name__}. Of a hypergraph, call model.network(x, ...)."
+            f"data must be a Dataset; got {type(data).__name__}. For a hypergraph, call model.network(x, hypergraph=H)."
         )
     config = model.network.config
     check_structures(config.model, {"graph": data.graph, "hypergraph": data.hypergraph}, data.name)
@@ -50,7 +49,7 @@ def predict(model: SavedModel, data: Dataset, *, device: str | torch.device = "c
 
 
 def in_order(data: Dataset, model: SavedModel) -> Dataset:
-    """The dataset with its features in the order that the network was trained with, or raise if they are others."""
+    """The dataset with its features in the order of training; raise ``ValueError`` if the features differ."""
     trained: Sequence[str] | None = model.about.get("feature_names")
     if trained is None or data.feature_names is None:
         if data.n_features != model.network.n_features:
@@ -59,10 +58,10 @@ def in_order(data: Dataset, model: SavedModel) -> Dataset:
             )
         return data
     place = {name: number for number, name in enumerate(data.feature_names)}
-    missing, spare = [name for name in trained if name not in place], sorted(place.keys() - set(trained))
-    if missing or spare:
+    missing, extra = [name for name in trained if name not in place], sorted(place.keys() - set(trained))
+    if missing or extra:
         raise ValueError(
             f"the features of {data.name} must be those that the model was trained on; "
-            + "; ".join(f"{what}: {quoted(names)}" for what, names in (("missing", missing), ("new", spare)) if names)
+            + "; ".join(f"{what}: {quoted(names)}" for what, names in (("missing", missing), ("new", extra)) if names)
         )
     return replace(data, x=data.x[:, [place[name] for name in trained]], feature_names=tuple(trained))

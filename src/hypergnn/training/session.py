@@ -77,7 +77,7 @@ class Result:
 
 
 class Session:
-    """The finished trials of one call, and the listeners that follow its progress."""
+    """One call of ``fit``: the finished trials, and the listeners that follow its progress."""
 
     def __init__(
         self,
@@ -104,9 +104,9 @@ class Session:
                 self._save_model(trial)
             self.ledger.append(record, curves=_finite_curves(trial) if self.keeps_curves else None)
         self.records[trial.seed] = record
-        self.tell()
+        self.report()
 
-    def tell(self) -> None:
+    def report(self) -> None:
         """Report the progress to all listeners."""
         if self.listeners:
             done = [self.records[seed] for seed in sorted(self.records) if seed < self.total]

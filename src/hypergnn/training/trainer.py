@@ -1,4 +1,4 @@
-"""Training of any number of trials: dealt to workers, recorded as they end, resumed where they stopped."""
+"""``fit``: train any number of trials in workers, record each when it ends, and resume an interrupted run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from hypergnn.training.workers import train_all
 LARGEST_BATCH = 32
 SMALLEST_BATCH = 4
 WORTH_SHARING = 1 << 23
-"""Entries of a layer's activations up to which more trials in a batch, sharing the cost of each step, gain anything."""
+"""Activations of a layer, summed over the batch, beyond which a larger batch is no faster."""
 
 
 def fit(
@@ -42,24 +42,24 @@ def fit(
     on_progress: Callable[[Progress], None] | None = None,
     progress: bool = False,
 ) -> Result:
-    """Train a network ``trials`` times, with the seeds 0, 1, 2, …, and judge each on the test vertices.
+    """Train a network ``trials`` times, with seeds 0, 1, 2, …, and evaluate each trial on the test vertices.
 
-    On one kind of processor, a trial's outcome depends on its seed only: not on the others, on ``batch``, on ``jobs``
-    or on interruptions.
+    On the same kind of CPU, the result of a trial depends on its seed only: not on other trials, ``batch``, ``jobs`` or
+    interruptions.
 
     Args:
         data: The dataset.
         config: The settings; the paper's for this dataset if omitted.
-        trials: How many.
-        out: Run folder for the records and the best model. Trials that stand in it are not trained again.
-        batch: Trials trained together by a worker; 4 to 32 if omitted, the more the smaller they are, as memory
-            allows.
-        jobs: Workers, each with one thread and trials of its own; ``torch.get_num_threads()`` if omitted. They are
-            processes on Linux where there is no other device than the CPU, and threads elsewhere.
-        device: Where to train.
-        curves: Keep the losses of each epoch in the run folder.
-        on_progress: Called several times a second and after each finished trial, from this thread.
-        progress: Show how far it is: one line that changes, in a notebook and on a terminal.
+        trials: The number of trials.
+        out: Run folder for the records and the best model. Trials already recorded in it are not trained again.
+        batch: Number of trials that a worker trains together. If omitted, 4 to 32, more for smaller data, as far as
+            memory allows.
+        jobs: Number of workers, each with one thread; ``torch.get_num_threads()`` if omitted. Workers are processes on
+            Linux machines without an accelerator, and threads elsewhere.
+        device: The device to train on.
+        curves: Whether to store the losses of each epoch in the run folder.
+        on_progress: Called several times a second and after each finished trial, in this thread.
+        progress: Whether to show a progress line, in a notebook or on a terminal.
 
     Example:
         >>> import hypergnn as hg
@@ -72,7 +72,7 @@ def fit(
     check_size("trials", trials, minimum=1)
     jobs = check_size("jobs", torch.get_num_threads() if jobs is None else jobs, minimum=1)
     if curves and out is None:
-        raise ValueError("out must be given with curves: they are kept in the run folder.")
+        raise ValueError("out must be given with curves=True: the curves are stored in the run folder.")
     check_structures(config.model, {"graph": data.graph, "hypergraph": data.hypergraph}, data.name)
     _check_split(data)
     with ExitStack() as stack:
@@ -95,7 +95,7 @@ def fit(
 
 
 def _train_all(plan: Plan, config: Config, batches: Sequence[Sequence[int]], jobs: int, session: Session) -> bool:
-    """Train all batches; whether an interrupt from the keyboard ended that early."""
+    """Train all batches; return whether a keyboard interrupt stopped it."""
     try:
         with closing(train_all(plan, config, batches, jobs)) as messages:
             for message in messages:
@@ -104,14 +104,14 @@ def _train_all(plan: Plan, config: Config, batches: Sequence[Sequence[int]], job
                 else:
                     trained, session.running = message
                     session.epochs += trained
-                    session.tell()
+                    session.report()
     except KeyboardInterrupt:
         return True
     return False
 
 
 def _even_batch(trials: int, most: int, jobs: int) -> int:
-    """Trials of a batch, ``most`` at most, so that each job gets as many batches, and these as many trials.
+    """The batch size, at most ``most``, that gives all jobs the same number of batches of about the same size.
 
     Example:
         >>> _even_batch(32, 9, jobs=2), _even_batch(10, 9, jobs=2), _even_batch(0, 9, jobs=2)
@@ -122,7 +122,7 @@ def _even_batch(trials: int, most: int, jobs: int) -> int:
 
 
 def _fitting_batch(task: Task, config: Config, jobs: int) -> int:
-    """How many trials are worth training together, if what the gradient keeps fits in half of the free memory."""
+    """How many trials to train together: no more than pays, and than half of the available memory holds."""
     rows, width = task.y.shape[0], config.heads * config.hidden
     worth = min(max(SMALLEST_BATCH, WORTH_SHARING // (rows * width)), LARGEST_BATCH)
     floats = 16 * rows * width * config.depth + 8 * n_entries(task.x) + 6 * task.n_features * width
@@ -136,4 +136,4 @@ def _fitting_batch(task: Task, config: Config, jobs: int) -> int:
 def _check_split(data: Dataset) -> None:
     for name in ("train", "val", "test"):
         if not getattr(data, name).size:
-            raise ValueError(f"{data.name} must have vertices to train, validate and test on; {name} has none.")
+            raise ValueError(f"{data.name} must have train, val and test vertices; {name} is empty.")

@@ -1,4 +1,4 @@
-"""Batches of trials dealt to workers: processes where they can be forked, since those share no interpreter lock."""
+"""Workers that train batches of trials: forked processes where possible, since threads share the interpreter lock."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from hypergnn.training.engine import Trial, train
 from hypergnn.training.plan import Plan
 
 SILENCE = 0.2
-"""Seconds between two messages of a worker at least, but for those of finished trials."""
+"""Minimum number of seconds between two progress messages of a worker."""
 
 
 def train_all(
@@ -33,15 +33,15 @@ def train_all(
 ) -> Generator[Trial | tuple[int, int], None, None]:
     """Train all batches, and yield each trial as it ends.
 
-    Several times a second, yielded is how many epochs of trials a worker has trained since it last said so, and how
-    many trials are in training in all workers. What is raised at that place, or closing the generator, stops the
-    workers: processes at once, threads as soon as they look up.
+    Several times a second, the generator also yields progress: the number of epochs that a worker has trained since
+    its last message, summed over trials, and the number of trials now in training in all workers. An exception in the
+    consumer, or closing the generator, stops the workers: processes at once, threads at their next progress message.
 
     Args:
-        plan: The data, with what is known of them before training.
+        plan: The data, with everything that was computed before training.
         config: The settings.
-        batches: Seeds of the trials that are trained together.
-        jobs: Number of workers at most.
+        batches: The seeds of the trials to train together, batch by batch.
+        jobs: Maximum number of workers.
     """
     waiting = iter(batches)
     with _team(plan, config, min(jobs, len(batches))) as connections:
@@ -68,20 +68,20 @@ def _receive(connection: Any) -> Any:
         return connection.recv()
     except (EOFError, OSError):
         return RuntimeError(
-            "a worker was killed: was there too little memory? Fewer jobs or a smaller batch need less."
+            "a worker process was killed, probably for lack of memory. Use fewer jobs or a smaller batch."
         )
     except Exception as error:
-        return RuntimeError(f"a worker failed, and its error cannot be read here: {error}")
+        return RuntimeError(f"a worker failed, and its error could not be sent to this process: {error}")
 
 
 def _send(connection: Connection, batch: Sequence[int]) -> None:
-    with suppress(OSError):  # of a worker that is gone, which is seen when it is listened to
+    with suppress(OSError):  # the worker is gone; the next receive reports it
         connection.send(batch)
 
 
 @contextmanager
 def _team(plan: Plan, config: Config, size: int) -> Iterator[list[Connection]]:
-    """Workers, each at the other end of a connection; they stop when it is closed."""
+    """Start workers and yield a connection to each; a worker stops when its connection closes."""
     forks = size > 1 and _can_fork(plan)
     ours: list[Connection] = []
     workers: list[threading.Thread | BaseProcess] = []
@@ -98,7 +98,9 @@ def _team(plan: Plan, config: Config, size: int) -> Iterator[list[Connection]]:
                 make, arguments = threading.Thread, (far, plan, config, None)
             worker = make(target=_work, args=arguments, daemon=True)
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", DeprecationWarning)  # of other threads, which a child knows nothing of
+                warnings.simplefilter(
+                    "ignore", DeprecationWarning
+                )  # forking with other threads: the child uses none of them
                 worker.start()
             workers.append(worker)
             ours.append(near)
@@ -110,63 +112,62 @@ def _team(plan: Plan, config: Config, size: int) -> Iterator[list[Connection]]:
             connection.close()
         for worker in workers:
             if isinstance(worker, BaseProcess):
-                worker.kill()  # it holds nothing that is not said or can be said again
+                worker.kill()  # loses nothing: finished trials were sent, others can be trained again
             worker.join()
         torch.set_num_threads(before)
 
 
 def _warm_up(plan: Plan, config: Config) -> None:
-    """Load or compile all kernels, so that workers find them."""
+    """Load or compile all kernels before the fork, so that no worker has to."""
     torch.set_num_threads(1)
     for _ in train(plan, replace(config, max_epochs=1), [0]):
         pass
 
 
 def _can_fork(plan: Plan) -> bool:
-    on_cpu = (
-        plan.task.y.device.type == "cpu" and not torch.accelerator.is_available()
-    )  # whose threads a fork would lack
+    # The driver of an accelerator has threads that a forked process lacks.
+    on_cpu = plan.task.y.device.type == "cpu" and not torch.accelerator.is_available()
     return on_cpu and sys.platform == "linux" and not multiprocessing.current_process().daemon
 
 
 def _work(connection: Connection, plan: Plan, config: Config, inherited: Sequence[Connection] | None) -> None:
-    """Train batches until none is left; one torch thread, so that the number of workers changes no sum."""
-    if inherited is not None:  # a process: signals are its parent's affair, and so are the parent's ends
+    """Train batches until the connection closes; with one torch thread, so that no sum depends on ``jobs``."""
+    if inherited is not None:  # a process: the parent handles signals and owns these ends
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_IGN)
         for one in inherited:
             one.close()
         keep_freed_memory()
     torch.set_num_threads(1)
-    trained, told = 0, 0.0
+    trained, last_sent = 0, 0.0
 
-    def tell(_: int, running: int) -> None:
-        nonlocal trained, told
+    def report(_: int, running: int) -> None:
+        nonlocal trained, last_sent
         trained += running
-        if (now := time.monotonic()) - told > SILENCE:  # to speak takes as long as a short kernel
-            if connection.poll():  # nothing comes during a batch but the end
+        if (now := time.monotonic()) - last_sent > SILENCE:  # a message costs as much as a short kernel
+            if connection.poll():  # during a batch, only the closing of the connection can arrive
                 raise EOFError
             connection.send((trained, running))
-            trained, told = 0, now
+            trained, last_sent = 0, now
 
     try:
         connection.send(None)
         while True:
-            for trial in train(plan, config, connection.recv(), on_epoch=tell):
+            for trial in train(plan, config, connection.recv(), on_epoch=report):
                 connection.send(_as_arrays(trial))
             connection.send((trained, 0))
             connection.send(None)
             trained = 0
     except (EOFError, ConnectionError):
         pass
-    except BaseException as error:  # handed to whoever waits
+    except BaseException as error:  # raised again in the parent
         connection.send(_portable(error))
     finally:
         connection.close()
 
 
 def _portable(error: BaseException) -> BaseException:
-    """The error with its trace as a note; only the trace if the error cannot be sent to another process."""
+    """The error with its traceback as a note; a ``RuntimeError`` with the traceback if it cannot be pickled."""
     trace = traceback.format_exc()
     error.add_note(f"In a worker:\n{trace}")
     try:
@@ -177,7 +178,7 @@ def _portable(error: BaseException) -> BaseException:
 
 
 def _as_arrays(trial: Trial) -> Any:
-    """The trial without tensors, which processes would pass as shared memory."""
+    """The trial with arrays in place of tensors, which would be passed through shared memory."""
     parameters: Any = {name: one.numpy(force=True) for name, one in trial.parameters.items()}
     scores: Any = trial.scores.numpy(force=True)
     return replace(trial, parameters=parameters, scores=scores)

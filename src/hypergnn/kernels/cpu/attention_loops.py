@@ -1,4 +1,4 @@
-"""What is done for each incidence and head: attention and sums of values, eight heads at a time."""
+"""Loops over incidences and heads: attention and sums of values, eight heads at a time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypergnn.kernels.cpu.jit import Array, compiled
 from hypergnn.kernels.cpu.simd import AHEAD, FAR, alike, exponential, fetch_row, lanes, largest, leaky, put
 
 CHUNK = 1024
-"""Scores of single heads whose powers are computed together."""
+"""Scores of a single head whose exponentials are computed together."""
 
 
 @compiled
@@ -23,7 +23,7 @@ def attend(
     start: int,
     stop: int,
 ) -> None:
-    """Softmax within each group of LeakyReLU of the sum of both ends' scores, ``(trials, rows, heads)`` each."""
+    """Softmax within each group of ``LeakyReLU(ours + theirs)``; scores of both ends, ``(trials, rows, heads)``."""
     heads, size, number = ours.shape[2], ours.itemsize, ours.dtype.type(0)
     wide, steep, one, lowest = heads - heads % 8, alike(slope), alike(ours.dtype.type(1)), ours.dtype.type(-np.inf)
     most = 0
@@ -90,7 +90,7 @@ def attend_gradient(
     start: int,
     stop: int,
 ) -> None:
-    """Gradient of :func:`attend` for the sums of scores, ``change``, and for the groups' scores, ``own``."""
+    """Gradients of :func:`attend`: ``change`` for the score of each incidence, ``own`` for the scores of the groups."""
     heads, size, number = ours.shape[2], ours.itemsize, ours.dtype.type(0)
     wide, steep = heads - heads % 8, alike(slope)
     for trial in range(ours.shape[0]):
@@ -131,7 +131,7 @@ def attend_gradient(
 def spread(
     grad: Array, weight: Array, offsets: Array, members: Array, position: Array, out: Array, start: int, stop: int
 ) -> None:
-    """``out_p = weight_m grad_g``: what a group got, for each trial and head, to all its incidences."""
+    """``out_p = weight_m grad_g``: pass the gradient of a group to its incidences, for each trial and head."""
     heads, size, number, one = out.shape[2], out.itemsize, out.dtype.type(0), out.dtype.type(1)
     wide = heads - heads % 8
     for trial in range(out.shape[0]):
@@ -149,7 +149,7 @@ def spread(
 
 @compiled
 def scale_rows(x: Array, factor: Array, out: Array, start: int, stop: int) -> None:
-    """Rows of ``x`` ``(trials, rows, width)`` times the factors of their heads, ``(trials or 1, rows, heads)``."""
+    """Multiply the rows of ``x`` ``(trials, rows, width)`` by a factor per head, ``(trials or 1, rows, heads)``."""
     heads, width, number = factor.shape[2], x.shape[2], x.dtype.type(0)
     features = width // heads
     for trial in range(x.shape[0]):
@@ -172,7 +172,7 @@ def scale_rows(x: Array, factor: Array, out: Array, start: int, stop: int) -> No
 def sum_values(
     values: Array, weight: Array, offsets: Array, members: Array, position: Array, out: Array, start: int, stop: int
 ) -> None:
-    """``Σ_p weight_m values_p`` of each group, for each trial and head; no weight if that has size 0."""
+    """``Σ_p weight_m values_p`` of each group, for each trial and head; a ``weight`` of size 0 stands for ones."""
     heads, size, number = values.shape[2], values.itemsize, values.dtype.type(0)
     wide = heads - heads % 8
     reach = position.size if values.shape[1] * heads * size > FAR else 0

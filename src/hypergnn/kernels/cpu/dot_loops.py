@@ -1,4 +1,4 @@
-"""Inner products of rows, and the gradients that are made of them."""
+"""Inner products of rows, and the gradients that consist of them."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from hypergnn.kernels.cpu.simd import (
 )
 
 _PAIRS = ((0, 2, 8, 10, 4, 6, 12, 14), (1, 3, 9, 11, 5, 7, 13, 15))
-"""Every second lane of two vectors, the lower halves of both first; and the lanes between."""
+"""The even lanes of two vectors, the lower halves of both first; and the odd lanes."""
 _HALVES = ((0, 1, 2, 3, 8, 9, 10, 11), (4, 5, 6, 7, 12, 13, 14, 15))
-"""The lower halves of two vectors, and the upper ones."""
+"""The lower halves of two vectors, and the upper halves."""
 
 
 def _dotter(n_vectors: int) -> Any:
-    """An intrinsic for the inner product of two stretches of ``8 * n_vectors`` numbers: ``Σ_k x[i + k] y[j + k]``."""
+    """An intrinsic for the inner product of ``8 * n_vectors`` consecutive numbers: ``Σ_k x[i + k] y[j + k]``."""
 
     @intrinsic
     def dot(typing: Any, x: Any, i: Any, y: Any, j: Any, number: Any) -> Any:
@@ -55,7 +55,7 @@ def _dot_eight(typing: Any, x: Any, i: Any, y: Any, j: Any, number: Any) -> Any:
 
     def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         rows = _products(builder, values, context.get_value_type(number), WIDTH)
-        for _ in range(2):  # add neighbours of two rows into one, each half of a row for itself
+        for _ in range(2):  # add adjacent lanes of two rows into one row, separately for each half
             rows = [_fold(builder, one, other, _PAIRS) for one, other in zip(rows[::2], rows[1::2], strict=True)]
         return _fold(builder, rows[0], rows[1], _HALVES)
 
@@ -63,13 +63,13 @@ def _dot_eight(typing: Any, x: Any, i: Any, y: Any, j: Any, number: Any) -> Any:
 
 
 def _fold(builder: Any, one: Any, other: Any, masks: Any) -> Any:
-    """Two choices of the lanes of both, added."""
+    """Select lanes from both vectors by each of two masks, and add the selections."""
     chosen = [ir.Constant(ir.VectorType(HALF, WIDTH), list(mask)) for mask in masks]
     return builder.fadd(*(builder.shuffle_vector(one, other, mask) for mask in chosen))
 
 
 def _sum(builder: Any, vector: Any) -> Any:
-    """Of all lanes."""
+    """The sum of all lanes."""
     for half in (4, 2, 1):
         mask = ir.Constant(ir.VectorType(HALF, WIDTH), [(k + half) % WIDTH for k in range(WIDTH)])
         vector = builder.fadd(vector, builder.shuffle_vector(vector, vector, mask), FUSE)
@@ -90,7 +90,7 @@ _dot_wide, _dot_narrow = _dotter(4), _dotter(1)
 
 @inlined
 def dot(x: int, i: int, y: int, j: int, width: int, number: float) -> float:
-    """``Σ_k x[i + k] y[j + k]`` for k below ``width``, ``x`` and ``y`` addresses of numbers like ``number``."""
+    """``Σ_k x[i + k] y[j + k]`` for k below ``width``; ``x`` and ``y`` are addresses, ``number`` gives the type."""
     total, k = number, 0
     while k + 32 <= width:
         total += _dot_wide(x, i + k, y, j + k, number)
@@ -105,7 +105,7 @@ def dot(x: int, i: int, y: int, j: int, width: int, number: float) -> float:
 
 @intrinsic
 def _dot_rest(typing: Any, x: Any, i: Any, y: Any, j: Any, size: Any, number: Any) -> Any:
-    """The inner product of two stretches of less than eight numbers."""
+    """The inner product of fewer than eight consecutive numbers."""
 
     def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         x, i, y, j, size, _ = values
@@ -133,7 +133,7 @@ def dots(x: int, i: int, y: int, j: int, heads: int, features: int, target: Arra
 
 @inlined
 def _eight_dots(x: int, i: int, y: int, j: int, features: int, scratch: Array, number: float) -> Any:
-    """The inner products of eight heads, as :func:`dots` has them."""
+    """The inner products of eight heads, as in :func:`dots`, in one vector."""
     if features == 8:
         return _dot_eight(x, i, y, j, number)
     dots(x, i, y, j, 8, features, scratch, number)
@@ -199,10 +199,10 @@ def transition_gradients(
     start: int,
     stop: int,
 ) -> None:
-    """Gradients of a transition for its values and for the scalings of its vertices, one vertex after the other.
+    """Gradients of a transition with respect to its values and to the scalings of its vertices, vertex by vertex.
 
-    ``sums`` are those of the hyperedges on the way there, ``back`` those of the gradient on the way back, both before
-    the scaling in the middle. Scalings ``(trials or 1, rows, heads)``; values of size 0 are ones.
+    ``sums`` are the sums at the hyperedges in the forward pass, ``back`` those of the gradient in the backward pass,
+    both before the middle scaling. Scalings are ``(trials or 1, rows, heads)``; values of size 0 stand for ones.
     """
     width, size, wide = x.shape[2], x.itemsize, heads - heads % 8
     features = width // heads

@@ -1,4 +1,4 @@
-"""Sums of rows over groups of incidences some of which are dropped: those that are kept are drawn and listed first."""
+"""Sums of rows over groups with dropped incidences: the remaining incidences are drawn and listed first."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from hypergnn.kernels.cpu.large_groups import PIECE
 from hypergnn.kernels.cpu.segment_loops import add_row, sum_in_order
 
 BLOCK = 1 << 13
-"""Rows that are walked at a time."""
+"""Number of rows per block in :func:`scatter_dropped`."""
 
 _EIGHTH = np.uint64(0x0102040810204080)
-"""Eight bytes, each 0 or 1, times this have their bits side by side in the highest byte."""
+"""Multiplying eight bytes of 0 or 1 by this collects their bits in the highest byte."""
 _TOTAL = np.uint64(0x0101010101010101)
-"""Eight bytes times this have their sum in the highest byte."""
+"""Multiplying eight bytes by this leaves their sum in the highest byte."""
 _WHICH = np.array([sorted(range(8), key=lambda bit: not mask >> bit & 1) for mask in range(256)], np.uint8)
-"""For each byte the numbers of its bits, those first that are set."""
+"""For each byte, the numbers of its bits, set bits first."""
 
 
 @inlined
 def _room(x: Array, members: Array) -> Any:
-    """Where :func:`_draw` writes: the factors and members that are kept, the ends of the groups among them, and notes.
+    """Arrays for :func:`_draw`: factors and members that remain, where each group ends among them, and work arrays.
 
-    The notes are whether each member is kept, the numbers of those that are, and how many of them come before each
-    eighth member.
+    The work arrays hold whether each member remains, the numbers of the remaining members, and how many members
+    remain before every eighth one.
     """
     return (
         np.empty(4 * PIECE, x.dtype),
@@ -52,9 +52,9 @@ def _draw(
     base: int,
     stop: int,
 ) -> int:
-    """Draw which members of the groups from ``base`` on are kept, as many groups as there is room for.
+    """Draw which members remain, for as many groups from ``base`` on as fit into ``room``.
 
-    Returns the group after the last; that is ``base`` where it has more than ``PIECE`` members.
+    Returns the group after the last one drawn, which is ``base`` if that group has more than ``PIECE`` members.
     """
     factors, ids, ends, kept, chosen, before = room
     group, begin = base, np.intp(offsets[base])
@@ -76,7 +76,7 @@ def _draw(
     for eight in range(n_eights):
         which = np.uintp((eights[eight] * _EIGHTH) >> np.uint64(56))
         before[eight] = left
-        for k in range(8):  # all of them, that there be no branch: the next ones overwrite what is too much
+        for k in range(8):  # always eight, to avoid a branch: the next eight overwrite the surplus
             chosen[left + np.uintp(k)] = np.int32(8 * eight) + np.int32(_WHICH[which, k])
         left += np.uintp((eights[eight] * _TOTAL) >> np.uint64(56))
     before[n_eights] = left
@@ -113,7 +113,7 @@ def gather_dropped(
     start: int,
     stop: int,
 ) -> int:
-    """Do as ``segment_loops.gather`` with one head and values that all trials share, some of them dropped."""
+    """``segment_loops.gather`` with dropout of the values, for one head and values that all trials share."""
     width, size = x.shape[2], x.itemsize
     number, index, one = x.dtype.type(0), members.dtype.type(0), np.ones(1, x.dtype)
     room = _room(x, members)
@@ -131,8 +131,8 @@ def gather_dropped(
                 continue
             sums = out.ctypes.data + (trial * out.shape[1] + base) * width * size
             groups = (ends, 0, group - base, PIECE, 0)
-            outcome = (sums, rows, 1, width)
-            sum_in_order((outcome, (chosen, weights, 0), (one.ctypes.data, 0), groups, number, index))
+            matrices = (sums, rows, 1, width)
+            sum_in_order((matrices, (chosen, weights, 0), (one.ctypes.data, 0), groups, number, index))
             base = group
     return giants
 
@@ -151,11 +151,11 @@ def scatter_dropped(
     start: int,
     stop: int,
 ) -> int:
-    """The same sums by walking the rows of ``x``: the grouping is the reverse one, its groups being those rows.
+    """The sums of :func:`gather_dropped`, computed by reading the rows of ``x`` in order.
 
-    For sums so few that a core's cache holds them all. ``parts`` are ``(trials, blocks, sums, width)``, one for each
-    ``BLOCK`` rows, blocks from ``start`` to ``stop``. Returned is how many rows have more than ``PIECE`` members: if
-    any, they are left out.
+    The grouping is the transposed one: its groups are the rows of ``x``. This is for sums that all fit into the cache
+    of a core. ``parts`` are ``(trials, blocks, sums, width)``, one part per ``BLOCK`` rows, for the blocks from
+    ``start`` to ``stop``. Rows with more than ``PIECE`` members are left out; the function returns their number.
     """
     room = _room(x, members)
     factors, ids, ends, _, _, _ = room

@@ -1,6 +1,6 @@
-"""Products of tall matrices with small ones, a tile of the outcome at a time: its sums stay in registers.
+"""Products of tall matrices with small ones, computed in tiles whose sums stay in registers.
 
-Every entry is summed in the order of the features, whatever tile it lies in and whichever thread computes it.
+Every entry is summed in the order of the features, whatever its tile and thread.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hypergnn.kernels.cpu.jit import Array, Kernel, compiled, inlined
 from hypergnn.kernels.cpu.simd import FUSE, WIDTH, WORD, at, constant, intrinsic, load, plus, repeat, store
 
 MANY, SOME = 8, 6
-"""Rows of a tile with one stretch of eight columns, and with two: as many sums as there are registers for."""
+"""Rows of a tile with eight columns, and with sixteen: as many sums as fit into the registers."""
 
 
 def _tiler(n_rows: int, n_vectors: int) -> Any:
@@ -53,7 +53,7 @@ def _tiler(n_rows: int, n_vectors: int) -> Any:
 
 
 def _sweeper(n_rows: int, n_vectors: int) -> Kernel:
-    """A function for some columns of all rows, ``n_rows`` at a time and then one by one."""
+    """A function that computes some columns of all rows, ``n_rows`` at a time and then one by one."""
     several, single = _tiler(n_rows, n_vectors), _tiler(1, n_vectors)
 
     @inlined
@@ -97,7 +97,7 @@ def product(x: Array, projection: Array, out: Array, start: int, stop: int) -> N
         while column + 16 <= width:
             _by_16(given, depth, columns + column * size, width, made + column * size, rows, number, size)
             column += 16
-        while column < width:  # the last eight columns, some of them twice and equally
+        while column < width:  # the last eight columns, some of which are computed twice with the same result
             column = min(column, width - 8)
             _by_8(given, depth, columns + column * size, width, made + column * size, rows, number, size)
             column += 8

@@ -1,4 +1,4 @@
-"""How loops are compiled: by numba when they are first called, kept on disk, and run without Python's lock."""
+"""Compilation of the loops by numba, on their first call, with a cache on disk; they release the interpreter lock."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ SOURCES = (
     "attention_loops",
     "pointwise_loops",
 )
-"""The modules that hold what is compiled, and the numbers that are compiled into it."""
+"""The modules with compiled functions, and with the constants compiled into them."""
 
 
 def compiled(function: Kernel) -> Kernel:
-    """Compile a kernel on its first call, and keep it on disk where there is a folder to keep it in."""
+    """Compile a kernel on its first call, and cache it on disk if a cache folder is writable."""
     try:
         return _compile(function, cache=True)
-    except RuntimeError:  # no folder can be written: compile anew in each process
+    except RuntimeError:  # no writable folder: compile again in each process
         return _compile(function, cache=False)
 
 
 def _compile(function: Kernel, *, cache: bool) -> Kernel:
     fastmath = {"contract", "reassoc", "nsz"}
     kernel: Any = numba.njit(cache=cache, nogil=True, error_model="numpy", fastmath=fastmath)(function)
-    if cache:  # numba would look at the kernel's own file only, though what it inlines stands in others
+    if cache:  # numba checks only the file of the kernel, but kernels inline functions of other files
         kernel._cache._cache_file._source_stamp = _sources()
     return kernel  # type: ignore[no-any-return]
 
 
 @functools.cache
 def _sources() -> str:
-    """A digest of all that is compiled."""
+    """A digest of all compiled sources."""
     digest = hashlib.sha256()
     for name in SOURCES:
         digest.update(Path(__file__).with_name(f"{name}.py").read_bytes())
@@ -62,7 +62,7 @@ inlined = numba.njit(inline="always")
 
 @inlined
 def random_bits(place: Any, first: Any, second: Any) -> Any:
-    """32 bits for a place under two keys: two rounds of a mixing function, as in the torch backend."""
+    """32 random bits for a position under two keys: two rounds of a mixing function, as in the torch backend."""
     bits = np.uint32(np.uint32(place) + first)
     bits = np.uint32((bits ^ (bits >> np.uint32(16))) * np.uint32(0x7FEB352D))
     bits = np.uint32((bits ^ (bits >> np.uint32(15))) * np.uint32(0x846CA68B))

@@ -1,8 +1,8 @@
-"""Groups with many members, which are summed by walking the rows where these are too many for any cache.
+"""Groups with many members, summed by reading the rows in order if the rows do not fit into any cache.
 
-A sum over a group fetches the rows of its members from wherever they lie, and a row is fetched as often as it is a
-member. Walking the rows in their order reads each of them once, but wants the sums of all groups at hand: those of the
-largest groups, few as they are, stay in a cache, and hold most of the members.
+A sum over a group fetches the rows of its members from all over memory, and fetches a row once for each group that it
+belongs to. Reading the rows in order fetches each of them once, but needs the sums of all groups in the cache. This is
+possible for the largest groups: they are few, and have most of the members.
 """
 
 from __future__ import annotations
@@ -18,34 +18,34 @@ from hypergnn.structures.incidence import Incidence
 Array = npt.NDArray[Any]
 
 CACHE = 1 << 25
-"""Bytes that the last cache of a processor holds."""
+"""Assumed size of the last-level cache in bytes."""
 SUMS = 1 << 22
-"""Bytes of the sums that are kept at hand."""
+"""Bytes of sums that stay in the cache while rows are read."""
 PIECE = 2048
-"""Members that are added up before another sum begins."""
+"""Maximum number of members in one sum; longer groups are summed in pieces."""
 LARGE = 64
-"""Members that a group must have more than to be worth a place among them."""
+"""Only groups with more members than this are summed by reading rows."""
 BLOCKS = 8
-"""Stretches of rows with sums of their own, however many threads there are."""
+"""Number of blocks of rows with their own sums, whatever the number of threads."""
 
 
 class LargeGroups(NamedTuple):
-    """The largest groups, and for each row which of them it belongs to."""
+    """The largest groups, and the ones among them that each row belongs to."""
 
     groups: Array
-    """Those with more than ``PIECE`` members first."""
+    """Their numbers, those with more than ``PIECE`` members first."""
     n_giants: int
-    """How many these are."""
+    """How many of them have more than ``PIECE`` members."""
     most: int
-    """Members of any other group at most."""
+    """The maximum number of members of all other groups."""
     offsets: Array
     members: Array
     bounds: Array
-    """Where the blocks of rows begin, and where the last one ends."""
+    """The first row of each block, and the end of the last block."""
 
 
 def beyond_caches(n_bytes: int) -> bool:
-    """Whether so many bytes of rows come from the memory whenever they are wanted.
+    """Whether this many bytes of rows exceed the caches.
 
     Example:
         >>> beyond_caches(1 << 20), beyond_caches(1 << 30)
@@ -55,7 +55,7 @@ def beyond_caches(n_bytes: int) -> bool:
 
 
 def large_groups(by: Incidence, row_bytes: int) -> LargeGroups | None:
-    """The groups that are summed by walking rows of so many bytes; found once for each grouping."""
+    """The groups to sum by reading rows of ``row_bytes`` bytes; computed once per grouping and number of groups."""
     if not beyond_caches(by.n_columns * row_bytes):
         return None
     found: dict[int, LargeGroups | None] = derived(by.offsets, "large groups", dict)
@@ -63,13 +63,15 @@ def large_groups(by: Incidence, row_bytes: int) -> LargeGroups | None:
     if n_groups not in found:
         sizes = np.diff(by.offsets.numpy())
         most = _most(sizes, n_groups)
-        same = (one for one in found.values() if one is not None and one.most == most)  # of rows of another width
+        same = (
+            one for one in found.values() if one is not None and one.most == most
+        )  # found for rows of another width
         found[n_groups] = next(same, None) or _find(sizes, most, by.back_offsets.numpy(), by.back_members.numpy())
     return found[n_groups]
 
 
 def _most(sizes: Array, n_groups: int) -> int:
-    """The least size that no more than so many groups surpass, from ``LARGE`` on."""
+    """The smallest size, at least ``LARGE``, that no more than ``n_groups`` groups exceed."""
     is_enough = np.count_nonzero(sizes > LARGE) <= n_groups
     return LARGE if is_enough else int(np.partition(sizes, -n_groups - 1)[-n_groups - 1])
 

@@ -1,4 +1,4 @@
-"""What is done entry by entry or row by row, compiled: dropout, ELU, softmax of scores, narrow products."""
+"""Loops over entries or rows: dropout, ELU, softmax, narrow products, Adam, cross entropy."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from hypergnn.kernels.cpu.dot_loops import dots
 from hypergnn.kernels.cpu.jit import Array, compiled, inlined, random_bits
 
 BLOCK = 512
-"""Rows whose outer products are summed at a time."""
+"""Number of rows whose outer products are summed into one part."""
 STRETCH = 1 << 12
-"""Entries that are computed at a time, whatever rows they are in, since loops over short rows do not vectorise."""
+"""Number of entries per inner loop; it spans several rows, since loops over short rows do not vectorise."""
 
 
 @inlined
 def _reduced(x: Any) -> Any:
-    """``s`` and ``m`` with ``exp(x) = s (1 + m)``, for a float32 from -87 to 0: a polynomial, since that vectorises."""
+    """``s`` and ``m`` with ``exp(x) = s (1 + m)``, for a float32 from -87 to 0; a polynomial, which vectorises."""
     power = np.rint(x * np.float32(1.44269504))
     rest = (x - power * np.float32(0.693359375)) + power * np.float32(2.12194440e-4)
     series = np.float32(1.9875691500e-4)
@@ -33,12 +33,12 @@ def _reduced(x: Any) -> Any:
 
 
 def _exp(x: Any) -> Any:
-    """``exp(x)`` of a number that is not positive."""
+    """``exp(x)`` for ``x <= 0``."""
     raise NotImplementedError
 
 
 def _expm1(x: Any) -> Any:
-    """``exp(x) - 1`` of a number that is not positive."""
+    """``exp(x) - 1`` for ``x <= 0``."""
     raise NotImplementedError
 
 
@@ -48,7 +48,7 @@ def _(x: Any) -> Any:
         scale, rest = _reduced(max(x, np.float32(-87)))
         if x >= np.float32(-87):
             return scale * rest + scale
-        return np.float32(0) if x < np.float32(-87) else x  # not a number
+        return np.float32(0) if x < np.float32(-87) else x  # NaN
 
     def double(x: Any) -> Any:
         return np.exp(x)
@@ -70,7 +70,7 @@ def _(x: Any) -> Any:
 
 @inlined
 def _number(places: Array, low: int, high: int, width: int, numbers: Array) -> None:
-    """Number the entries of some rows; ``places`` are the numbers of the rows, if not 0, 1, 2, …."""
+    """Write the positions of the entries of some rows; ``places`` are the positions of the rows, if not 0, 1, 2, …."""
     for n in range(low, high):
         place = (np.intp(places[n]) if places.size else n) * width
         for k in range(width):
@@ -81,7 +81,7 @@ def _number(places: Array, low: int, high: int, width: int, numbers: Array) -> N
 def dropout(
     x: Array, keys: Array, threshold: int, scale: float, places: Array, out: Array, start: int, stop: int
 ) -> None:
-    """``x`` ``(trials, rows, F)`` with entries dropped; ``places`` are the numbers of the rows, if not 0, 1, 2, …."""
+    """Dropout of ``x`` ``(trials, rows, F)``; ``places`` are the positions of the rows, if not 0, 1, 2, …."""
     zero, width = x.dtype.type(0), x.shape[2]
     step = max(1, STRETCH // max(width, 1))
     numbers = np.empty(step * width, np.uint32)
@@ -98,7 +98,7 @@ def dropout(
 
 @inlined
 def elu_of(given: Array, plus: Array, made: Array) -> None:
-    """ELU of a flat array plus another, which may be made in its place."""
+    """``made = ELU(given + plus)`` for flat arrays; ``made`` may be ``given``."""
     zero = made.dtype.type(0)
     for k in range(made.size):
         value = given[k] + plus[k]
@@ -179,7 +179,7 @@ def elu_dropout_gradient(
 
 @compiled
 def inverse(degree: Array, root: bool, least: float, out: Array, start: int, stop: int) -> None:
-    """``1 / degree``, or its root, of flat arrays; 0 where there is no more than the least degree."""
+    """``1 / degree`` or its square root, for flat arrays; 0 for degrees of at most ``least``."""
     zero, one = degree.dtype.type(0), degree.dtype.type(1)
     given, made = degree[start:stop], out[start:stop]
     for k in range(given.size):
@@ -189,7 +189,7 @@ def inverse(degree: Array, root: bool, least: float, out: Array, start: int, sto
 
 @compiled
 def inverse_gradient(grad: Array, inverse: Array, root: bool, out: Array, start: int, stop: int) -> None:
-    """Gradient of :func:`inverse` from its outcome."""
+    """Gradient of :func:`inverse` from its result."""
     half, one = inverse.dtype.type(-0.5), inverse.dtype.type(-1)
     given, come, made = inverse[start:stop], grad[start:stop], out[start:stop]
     for k in range(given.size):
@@ -215,7 +215,7 @@ def softmax(logits: Array, offsets: Array, position: Array, out: Array, start: i
                 incidence = position[place] if position.size else place
                 for head in range(heads):
                     powers[(place - low) * heads + head] = logits[trial, incidence, head] - highest[head]
-        for k in range(powers.size):  # all at once, since it vectorises
+        for k in range(powers.size):  # all together, which vectorises
             powers[k] = _exp(powers[k])
         for group in range(start, stop):
             for head in range(heads):
@@ -260,7 +260,7 @@ def head_scores(x: Array, vectors: Array, features: int, out: Array, start: int,
 def head_scores_gradient(
     grad: Array, x: Array, vectors: Array, features: int, grad_x: Array, partial: Array, start: int, stop: int
 ) -> None:
-    """Gradients of :func:`head_scores`: for ``x``, and for the vectors from each block of rows from start to stop."""
+    """Gradients of :func:`head_scores` for ``x``, and for the vectors from each block of rows."""
     width = x.shape[2]
     expanded = np.empty(width, x.dtype)
     for trial in range(x.shape[0]):
@@ -307,7 +307,7 @@ def adam_step(
     start: int,
     stop: int,
 ) -> None:
-    """One step of Adam on ``(trials, entries)``; ``rate`` and ``correction`` are those of the step."""
+    """One step of Adam on ``(trials, entries)``, with the bias-corrected ``rate`` and ``correction`` of this step."""
     kind = parameter.dtype.type
     tenth, thousandth, least = kind(0.1), kind(0.001), kind(1e-8)
     for trial in range(parameter.shape[0]):
@@ -322,7 +322,7 @@ def adam_step(
 
 @inlined
 def _powers(line: Array, powers: Array) -> tuple[float, float]:
-    """Set ``powers`` to those of e of a line, divided by the largest; their sum, and the line's largest number."""
+    """Set ``powers`` to ``exp(line - max)``; return their sum and the maximum of the line."""
     highest, total = line[0], 0.0
     for k in range(1, line.size):
         highest = max(highest, line[k])
@@ -334,7 +334,7 @@ def _powers(line: Array, powers: Array) -> tuple[float, float]:
 
 @compiled
 def cross_entropy(scores: Array, classes: Array, rows: Array, out: Array) -> None:
-    """Mean over some rows of ``scores`` ``(trials, N, classes)`` of minus the logarithm of their class's share."""
+    """Mean cross entropy over some rows of ``scores`` ``(trials, N, classes)``, for each trial."""
     powers = np.empty(scores.shape[2], scores.dtype)
     for trial in range(scores.shape[0]):
         loss = 0.0

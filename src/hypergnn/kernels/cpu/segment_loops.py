@@ -1,9 +1,9 @@
 """Sums of rows over groups of incidences.
 
-Each kernel takes a range of groups. A sum keeps a stretch of the row that it makes in registers while it walks the
-members: :func:`_adder` writes those instructions itself, since a compiler cannot know that the rows it reads are not
-those that it writes. A group of more than ``PIECE`` members is summed piece by piece, and so gives the same bits
-however its pieces were dealt to threads.
+Each kernel takes a range of groups. While it goes through the members of a group, it keeps some columns of the sum in
+registers. :func:`_adder` emits these instructions itself, since the compiler cannot know that input and output rows do
+not overlap. A group of more than ``PIECE`` members is summed in pieces, so its bits do not depend on the threads that
+sum the pieces.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ def _whole(builder: Any, address: Any, index: Any, kind: Any) -> Any:
 
 
 def _adder(n_vectors: int, n_lanes: int, weighting: str, each: bool = False) -> Any:
-    """An intrinsic that sums some columns of some rows, ``n_vectors`` stretches of ``n_lanes`` each.
+    """An intrinsic that sums some columns of some rows: ``n_vectors`` vectors of ``n_lanes`` columns each.
 
-    ``out[first + c] = outer[scale] Σ_p f_p x[members[p] * width + column + c]``, p from begin to end, where a stretch
-    starts ``gap`` columns after the one before it. The factor ``f_p`` is 1, ``factors[p * heads + head]`` (weighting
-    ``"in order"``) or ``factors[places[p] * heads + head]`` (``"by place"``). With ``each``, every stretch has a head
-    and a scale of its own, one after the other. Members before ``reach`` are fetched ahead of their turn.
+    ``out[first + c] = outer[scale] Σ_p f_p x[members[p] * width + column + c]``, p from begin to end, where each vector
+    starts ``gap`` columns after the previous one. The factor ``f_p`` is 1, ``factors[p * heads + head]`` (weighting
+    ``"in order"``) or ``factors[places[p] * heads + head]`` (``"by place"``). With ``each``, consecutive vectors use
+    consecutive heads and scales. Members before ``reach`` are prefetched.
     """
 
     @intrinsic
@@ -116,7 +116,7 @@ def _adder(n_vectors: int, n_lanes: int, weighting: str, each: bool = False) -> 
 
 
 def _sweeper(n_vectors: int, n_lanes: int, weighting: str, each: bool = False) -> Kernel:
-    """A function that sums the same columns of all groups: what it reads of ``x`` stays in the cache."""
+    """A function that sums the same columns of all groups, so that these columns of ``x`` stay in the cache."""
     add_rows = _adder(n_vectors, n_lanes, weighting, each)
 
     @inlined
@@ -135,7 +135,7 @@ def _sweeper(n_vectors: int, n_lanes: int, weighting: str, each: bool = False) -
 
 
 def _summer(weighting: str) -> Kernel:
-    """A function that sums whole rows. Stretches may overlap: what lies in two of them is computed twice, equally."""
+    """A function that sums whole rows. Vectors may overlap: common columns are computed twice, with equal bits."""
     wide, half, eight = (_sweeper(n, 8, weighting) for n in (8, 4, 1))
     by_head = _sweeper(8, 8, weighting, each=True)
     two_fours, two_twos, one = (_sweeper(n, n_lanes, weighting) for n, n_lanes in ((2, 4), (2, 2), (1, 1)))
@@ -190,10 +190,10 @@ def gather(
 ) -> int:
     """Sum rows per group: ``out_g = outer_g Σ_p values_p x_m``, for each trial and head.
 
-    Shapes: ``x`` and ``out`` ``(trials, rows, width)``; ``values`` ``(trials or 1, entries, heads)``, incidence ``p``
-    having the entry ``places[p]``, or the entry ``p`` if there are no places; ``outer`` ``(trials or 1, rows, heads or
-    1)``, a group having the entries from ``step`` times its number on. Values of size 0 are ones. Groups of more than
-    ``most`` members are left out; returned is how many there are.
+    Shapes: ``x`` and ``out`` are ``(trials, rows, width)``. ``values`` are ``(trials or 1, entries, heads)``; incidence
+    ``p`` uses entry ``places[p]``, or entry ``p`` if ``places`` is empty. ``outer`` is ``(trials or 1, rows, heads or
+    1)``; the entries of a group start at ``step`` times its number. Values of size 0 stand for ones. Groups of more
+    than ``most`` members are left out; the function returns their number.
     """
     width, size = x.shape[2], x.itemsize
     features = width // heads
@@ -241,12 +241,12 @@ def scatter(
     start: int,
     stop: int,
 ) -> None:
-    """Sums of a few groups by walking the rows of ``x`` ``(rows, width)``, each of which is read once.
+    """Sum a few groups by reading the rows of ``x`` ``(rows, width)`` in order, each of them once.
 
-    Row ``n`` times ``factor_n`` goes to the groups ``members[offsets[n]:offsets[n + 1]]``; a factor of size 0 is 1.
-    ``parts`` are ``(blocks, groups, width)``, block ``b`` being the rows from ``bounds[b]`` to ``bounds[b + 1]``. The
-    first groups, as many as ``wholes`` ``(blocks, these, width)`` has, have more than ``PIECE`` members: the sum of so
-    many goes there and another begins, since a long sum would lose what it adds to rounding.
+    Row ``n`` times ``factor_n`` is added to the groups ``members[offsets[n]:offsets[n + 1]]``; a ``factor`` of size 0
+    stands for ones. ``parts`` are ``(blocks, groups, width)``; block ``b`` has the rows from ``bounds[b]`` to
+    ``bounds[b + 1]``. The first groups, as many as ``wholes`` ``(blocks, giants, width)`` has, have more than ``PIECE``
+    members: after ``PIECE`` members, their sum is moved to ``wholes`` and starts again, since long sums lose precision.
     """
     width, number, one = x.shape[1], x.dtype.type(0), x.dtype.type(1)
     for block in range(start, stop):
@@ -288,7 +288,7 @@ def two_gathers(
     heads: int,
     bias: Array,
 ) -> int:
-    """:func:`gather` there and back in one call, and ELU of that plus a bias ``(trials, width)`` unless it is empty."""
+    """:func:`gather` there and back in one call, then ELU with a ``bias`` ``(trials, width)`` unless that is empty."""
     given = (values, places, offsets, members, middle, middle_step)
     giants: int = gather(x, *given, sums, heads, PIECE, 0, sums.shape[1])
     back = (back_values, back_places, back_offsets, back_members)

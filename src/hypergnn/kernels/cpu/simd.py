@@ -1,7 +1,7 @@
-"""Eight numbers that go through an instruction together, for the innermost loops over eight heads.
+"""Vectors of eight numbers, for the innermost loops over eight heads.
 
-A compiler does not vectorise loops as short as that. ``lanes(address, index, number)`` loads eight numbers of the type
-of ``number``, :func:`put` stores them; in between they are added, multiplied and compared like one.
+The compiler does not vectorise such short loops. ``lanes(address, index, number)`` loads eight numbers of the type of
+``number``, and :func:`put` stores them; in between, they are added, multiplied and compared like a single number.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ WIDTH = 8
 WORD = ir.IntType(64)
 HALF = ir.IntType(32)
 FUSE = ("contract",)
-"""A product and the sum it goes into may become one instruction."""
+"""Fast-math flag: a multiplication and an addition may be fused into one instruction."""
 LINE = 16
-"""Numbers that the memory gives at a time, or half of that many."""
+"""Numbers per cache line: 16 in single precision; in double precision, two lines."""
 FAR = 1 << 18
-"""Bytes of rows beyond which they are asked for ahead of their turn: the nearest caches of a core do not hold them."""
+"""Rows of more bytes than this are prefetched, since they exceed the nearest caches of a core."""
 AHEAD = 8
-"""How many members ahead."""
+"""How many members ahead to prefetch."""
 
 
 class Lanes(types.Type):
-    """The type of eight numbers."""
+    """The numba type of a vector of eight numbers."""
 
     def __init__(self, number: Any) -> None:
-        """Of this type each."""
+        """Store the type of a single number."""
         self.number = number
         super().__init__(name=f"Lanes({number})")
 
@@ -50,18 +50,18 @@ class _Model(models.PrimitiveModel):
 
 
 def at(builder: Any, address: Any, index: Any, kind: Any) -> Any:
-    """Pointer to a number in an array that starts at an address."""
+    """A pointer to the number at ``index`` in the array at ``address``."""
     return builder.gep(builder.inttoptr(address, kind.as_pointer()), [index])
 
 
 def load(builder: Any, address: Any, index: Any, number: Any, width: int = WIDTH) -> Any:
-    """Numbers one after the other."""
+    """Load consecutive numbers."""
     pointer = builder.bitcast(at(builder, address, index, number), ir.VectorType(number, width).as_pointer())
     return builder.load(pointer, align=_size(number))
 
 
 def load_some(builder: Any, address: Any, index: Any, number: Any, size: Any) -> Any:
-    """The first numbers of eight, ``size`` of them, and 0 for the others, which are not looked at."""
+    """Load the first ``size`` of eight numbers, with 0 for the others, which are not read."""
     vector, counts = ir.VectorType(number, WIDTH), ir.Constant(ir.VectorType(HALF, WIDTH), list(range(WIDTH)))
     chosen = builder.icmp_signed("<", counts, repeat(builder, builder.trunc(size, HALF)))
     pointer = builder.bitcast(at(builder, address, index, number), vector.as_pointer())
@@ -72,7 +72,7 @@ def load_some(builder: Any, address: Any, index: Any, number: Any, size: Any) ->
 
 
 def store(builder: Any, value: Any, address: Any, index: Any) -> None:
-    """The opposite of :func:`load`."""
+    """Store consecutive numbers."""
     number = value.type.element
     builder.store(
         value, builder.bitcast(at(builder, address, index, number), value.type.as_pointer()), align=_size(number)
@@ -80,27 +80,27 @@ def store(builder: Any, value: Any, address: Any, index: Any) -> None:
 
 
 def prefetch(builder: Any, address: Any, index: Any, number: Any) -> None:
-    """Have the memory fetch what stands at a place that is read soon."""
+    """Fetch the number at ``index`` into the cache, since it is read soon."""
     pointer = builder.bitcast(at(builder, address, index, number), ir.IntType(8).as_pointer())
     kind = ir.FunctionType(ir.VoidType(), [pointer.type, HALF, HALF, HALF])
     fetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
-    builder.call(fetch, [pointer, *[ir.Constant(HALF, value) for value in (0, 3, 1)]])  # to read, to keep, data
+    builder.call(fetch, [pointer, *[ir.Constant(HALF, value) for value in (0, 3, 1)]])  # read, high locality, data
 
 
 def repeat(builder: Any, value: Any, width: int = WIDTH) -> Any:
-    """One number in all lanes."""
+    """A vector with one number in all lanes."""
     empty = ir.Constant(ir.VectorType(value.type, width), ir.Undefined)
     first = builder.insert_element(empty, value, ir.Constant(HALF, 0))
     return builder.shuffle_vector(first, empty, ir.Constant(ir.VectorType(HALF, width), [0] * width))
 
 
 def plus(builder: Any, index: Any, by: int) -> Any:
-    """An index some places further."""
+    """``index + by``."""
     return builder.add(index, ir.Constant(WORD, by))
 
 
 def constant(number: Any, value: float, width: int = WIDTH) -> Any:
-    """The same constant in all lanes."""
+    """A vector with one constant in all lanes."""
     return ir.Constant(ir.VectorType(number, width), [value] * width)
 
 
@@ -110,7 +110,7 @@ def _size(number: Any) -> int:
 
 @intrinsic
 def lanes(typing: Any, address: Any, index: Any, number: Any) -> Any:
-    """Eight numbers of an array."""
+    """Load eight numbers of an array."""
 
     def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         return load(builder, values[0], values[1], context.get_value_type(number))
@@ -129,7 +129,7 @@ def _fetch(typing: Any, address: Any, index: Any, number: Any) -> Any:
 
 @inlined
 def fetch_row(address: int, index: int, width: int, number: float) -> None:
-    """:func:`prefetch` all of a row."""
+    """:func:`prefetch` a whole row."""
     for k in range(0, width, LINE):
         _fetch(address, index + k, number)
 
@@ -146,7 +146,7 @@ def alike(typing: Any, number: Any) -> Any:
 
 @intrinsic
 def put(typing: Any, address: Any, index: Any, value: Any) -> Any:
-    """Store eight numbers in an array."""
+    """Store eight numbers to an array."""
 
     def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         store(builder, values[2], values[0], values[1])
@@ -167,7 +167,7 @@ def largest(typing: Any, one: Any, other: Any) -> Any:
 
 @intrinsic
 def leaky(typing: Any, value: Any, slope: Any, by: Any) -> Any:
-    """``value`` where ``by`` is positive, elsewhere times ``slope``."""
+    """``value`` where ``by`` is positive, ``slope * value`` elsewhere."""
 
     def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         value, slope, by = values
@@ -210,7 +210,7 @@ for _symbol, _name in (
 
 @intrinsic
 def exponential(typing: Any, value: Any) -> Any:
-    """``exp`` of numbers that are not positive; in single precision by a polynomial."""
+    """``exp(x)`` for ``x <= 0``; a polynomial in single precision."""
 
     def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         (x,) = values
