@@ -16,7 +16,7 @@ from hypergnn.cli import data, explain, predict, report, reproduce, train
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.joinpath("docs").rglob("*.md")])
-MODULES = ["construct", "datasets", "estimator", "explaining", "functional", "io", "layers", "report", "training"]
+MODULES = ["construct", "datasets", "estimators", "explanations", "functional", "io", "layers", "report", "training"]
 
 
 def blocks(page: Path) -> list[tuple[str, str]]:
