@@ -92,11 +92,11 @@ def test_a_stale_mutant_is_an_error(tmp_path, monkeypatch, function, place, repl
 
 
 def test_a_mutant_changes_a_function_wherever_it_was_imported(tmp_path, monkeypatch):
-    tmp_path.joinpath("mutated_example.py").write_text("class A:\n    def f(self):\n        return 1\n")
+    tmp_path.joinpath("imported_example.py").write_text("class A:\n    def f(self):\n        return 1\n")
     monkeypatch.syspath_prepend(tmp_path)
-    from mutated_example import A
+    from imported_example import A
 
     bound = A().f
     live_functions.cache_clear()
-    Mutant("example", "mutated_example:A.f", places.constant(1), "2", "").apply()
+    Mutant("example", "imported_example:A.f", places.constant(1), "2", "").apply()
     assert bound() == A().f() == 2
