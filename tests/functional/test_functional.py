@@ -337,7 +337,7 @@ def attention_arguments(**changes):
         ),
         (lambda: functional.vertex_degree(WORKED, weight=torch.ones(3)), ValueError, r"weight must have shape \(2,\)"),
         (lambda: functional.vertex_degree(WORKED, weight=[1.0, 2.0]), TypeError, r"weight must be a torch tensor"),
-        (lambda: functional.vertex_degree(None), TypeError, r"H must be a Hypergraph; got NoneType"),
+        (lambda: functional.vertex_degree(None), TypeError, r"H must be a Hypergraph or a Block; got NoneType"),
         (
             lambda: functional.hyperedge_degree(WORKED, incidence=torch.ones(9, 1)),
             ValueError,

@@ -158,7 +158,7 @@ def test_an_opened_hyperedge_has_its_members_and_they_can_be_chosen(digits):
 @pytest.mark.browser
 @pytest.mark.slow
 def test_hyperedges_beyond_the_first_are_listed_when_asked_for(digits):
-    degrees = DIGITS.hypergraph.vertex_offsets.diff()
+    degrees = DIGITS.hypergraph.incidence.offsets.diff()
     vertex = int(degrees.argmax())
     with browser.opened(digits[0]) as (shown, complaints):
         shown.fill("#find", str(vertex))
@@ -374,5 +374,5 @@ def test_attention_to_hyperedges_is_packed_where_a_network_has_it(model, heads):
     if heads:
         total = np.zeros((200, heads))
         np.add.at(total, insight.data.hypergraph.vertex.numpy(), insight.attention)
-        own = insight.data.hypergraph.vertex_offsets.diff().numpy() > 0
+        own = insight.data.hypergraph.incidence.offsets.diff().numpy() > 0
         assert np.allclose(total[own], 1, atol=1e-5)

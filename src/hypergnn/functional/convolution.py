@@ -96,6 +96,7 @@ def vertex_degree(H: TwoSided, *, incidence: Tensor | None = None, weight: Tenso
         >>> vertex_degree(H).tolist()
         [1.0, 4.0, 3.0]
     """
+    check_hypergraph(H)
     _check_entries(H, incidence, weight, H.receivers.n_pairs)
     if incidence is not None:
         return kernels.value_sums(incidence, H.receivers, H.weight.to(incidence.dtype) if weight is None else weight)
@@ -112,6 +113,7 @@ def hyperedge_degree(H: TwoSided, *, incidence: Tensor | None = None) -> Tensor:
         >>> hyperedge_degree(Hypergraph.from_hyperedges([[0, 1], [2]], n_vertices=3)).tolist()
         [2.0, 1.0]
     """
+    check_hypergraph(H)
     _check_entries(H, incidence, None, H.senders.n_pairs)
     return H.hyperedge_degree() if incidence is None else kernels.value_sums(incidence, H.senders.T)
 
@@ -172,7 +174,6 @@ def inverse(degree: Tensor, *, root: bool = False) -> Tensor:
 
 
 def _check_entries(H: TwoSided, incidence: Tensor | None, weight: Tensor | None, n_pairs: int) -> None:
-    check_hypergraph(H)
     like = next((one for one in (incidence, weight) if isinstance(one, Tensor)), torch.empty(0))
     if weight is not None:
         check_like("weight", weight, like, (H.n_hyperedges,), "one entry per hyperedge")

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from itertools import islice
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import torch
@@ -153,8 +152,10 @@ class TwoSided(Structure):
         """Terms of each feature in a product with the transition, there and back: what it costs."""
         return self.senders.n_pairs + self.receivers.n_pairs
 
-    device: torch.device = property(attrgetter("weight.device"))  # type: ignore[assignment]
-    """Where the tensors are."""
+    @property
+    def device(self) -> torch.device:
+        """Where the tensors are."""
+        return self.weight.device
 
     def hyperedge_degree(self) -> Tensor:
         """Number of senders of each hyperedge, ``B`` of the paper, ``(M,)`` float64."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
-from operator import attrgetter
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -66,6 +65,13 @@ class Hypergraph(StoredStructure, TwoSided):
     is_centred: bool = field(default=False, metadata=STATIC)
     vertex_names: Names | None = field(default=None, metadata=LABEL)
     hyperedge_names: Names | None = field(default=None, metadata=LABEL)
+
+    def __post_init__(self) -> None:
+        """Let every vertex send to its hyperedges and receive from them."""
+        for name in ("senders", "receivers"):
+            object.__setattr__(self, name, self.incidence)
+        for name in ("_sender_degree", "_receiver_degree"):
+            object.__setattr__(self, name, self._vertex_degree)
 
     @classmethod
     def from_incidence(
@@ -192,12 +198,6 @@ class Hypergraph(StoredStructure, TwoSided):
         advice = "Give hyperedge weights as weight; make distances and the like incidences with (matrix != 0)."
         vertex, hyperedge, sizes = as_pairs("incidence", incidence, "vertices, hyperedges", advice)
         return cls.from_incidence(vertex, hyperedge, *sizes, weight, centroid, vertex_names, hyperedge_names)
-
-    # Every vertex sends to its hyperedges and receives from them. Looked up on every call, so without a Python frame.
-    senders: ClassVar[Any] = property(attrgetter("incidence"))
-    receivers: ClassVar[Any] = property(attrgetter("incidence"))
-    _sender_degree: ClassVar[Any] = property(attrgetter("_vertex_degree"))
-    _receiver_degree: ClassVar[Any] = property(attrgetter("_vertex_degree"))
 
     @property
     def vertex(self) -> Tensor:
