@@ -1,4 +1,4 @@
-"""Docstrings as the site shows them: what is written for ``help`` in a terminal becomes links and blocks of code."""
+"""Docstrings for the site: what is written for ``help`` in a terminal becomes links and code blocks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import griffe
 
-_ROLE = re.compile(r":(?:attr|class|data|exc|func|meth|mod|obj):`(~?)([\w.]+)`")
+_ROLE = re.compile(r":(?:attr|class|data|exc|func|meth|mod|obj):`(?:([^`<]+?)\s+<([\w.]+)>|(~?)([\w.]+))`")
 _ADDRESS = re.compile(r"`([^`<]+?)\s+<(https://[^>]+)>`_")
 
 
@@ -24,14 +24,16 @@ def readable(text: str, obj: griffe.Object) -> str:
     """The docstring with roles and addresses as links, and examples under the heading that is parsed as code."""
     text = re.sub(r"(?m)^Example:$", "Examples:", text)
     text = _ADDRESS.sub(r"[\1](\2)", text)
-    return _ROLE.sub(lambda role: _link(role[2], obj, is_short=bool(role[1])), text)
+    return _ROLE.sub(lambda role: _link(role, obj), text)
 
 
-def _link(name: str, obj: griffe.Object, *, is_short: bool) -> str:
-    """A link to what a role names, seen from an object; it stays plain code if the reference does not have it."""
+def _link(role: re.Match[str], obj: griffe.Object) -> str:
+    """A link to the target of a role in an object's docstring; plain code if the reference does not have the target."""
+    title, target, is_short, alone = role.groups()
+    name = target or alone
     try:
         path = obj.resolve(name)
     except griffe.NameResolutionError:
         path = name
-    shown = name.rpartition(".")[2] if is_short else name
+    shown = title or (name.rpartition(".")[2] if is_short else name)
     return f'<autoref optional identifier="{path}">`{shown}`</autoref>'

@@ -1,4 +1,4 @@
-"""What the site does beyond Markdown: equations as MathML, and a page of examples that are run while it is built."""
+"""What the site adds to Markdown: equations as MathML, and a page of examples that run while the site is built."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from mkdocs.structure.files import File, Files
 ROOT = Path(__file__).parent.parent
 INTRODUCTION = """# Examples
 
-Each is a script in `examples/` on real data that needs no download. What it prints and draws was made with this page.
-The pictures need `pip install '.[plot]'` in the folder of the source.
+Each example is a script in `examples/` on real data that needs no download. Its output and pictures were made when this
+site was built. The pictures need `pip install '.[plot]'` in the source folder.
 """
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Blocks of ``math`` become MathML, which browsers show without any script."""
+    """Turn ``math`` blocks into MathML, which browsers show without scripts."""
     fence = {"name": "math", "class": "math", "format": equation}
     config.mdx_configs["pymdownx.superfences"] = {"custom_fences": [fence]}
     return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the page of examples, and the pictures that they draw."""
+    """Add the page of examples, and their pictures."""
     page = [INTRODUCTION]
     for script in sorted(ROOT.joinpath("examples").glob("*.py")):
         printed, pictures = run(script)
@@ -44,7 +44,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Mark examples with prompts as what they are, so that prompts and output are coloured."""
+    """Mark examples with prompts as console sessions, so that prompts and output are coloured."""
     return markdown.replace("```python\n>>>", "```pycon\n>>>")
 
 
@@ -54,7 +54,7 @@ def equation(source: str, *_: Any, **__: Any) -> str:
 
 
 def run(script: Path) -> tuple[str, dict[str, bytes]]:
-    """What a script prints, and the pictures that it leaves in its working folder."""
+    """The output of a script, and the pictures that it writes."""
     paths = [str(ROOT / "src"), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"}
     with tempfile.TemporaryDirectory() as folder:
@@ -66,7 +66,7 @@ def run(script: Path) -> tuple[str, dict[str, bytes]]:
 
 
 def section(script: Path, printed: str, pictures: list[str]) -> str:
-    """An example on the page: what it is about, what it gives, and its source, folded away."""
+    """An example on the page: its subject, its output, and its source, collapsed."""
     source = script.read_text(encoding="utf-8")
     about = ast.get_docstring(ast.parse(source)) or ""
     code = textwrap.indent(f"```python\n{source}```", "    ")
