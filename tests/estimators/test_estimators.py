@@ -87,8 +87,15 @@ def test_the_prediction_of_a_new_row_does_not_depend_on_the_others(wine, constru
     assert_allclose(
         np.vstack([one.predict_proba(new[place : place + 1]) for place in range(5)]), together[:5], atol=1e-6
     )
-    assert_allclose(one.predict_proba(np.vstack([new[:5], X[:1]]))[:5], together[:5], atol=1e-6)
+    assert_allclose(one.predict_proba(np.vstack([X[:1], new[:5], X[2:3]]))[1:6], together[:5], atol=1e-6)
     assert_allclose(together.sum(1), 1)
+
+
+def test_a_new_row_is_seen_with_its_own_features(wine):
+    X, y, _ = wine
+    model = hg.HypergraphClassifier("hyper-attention", construct="attributes", max_epochs=5, random_state=0)
+    of_new = model.fit(X[::2], y[::2]).predict_proba
+    assert_allclose(of_new(X[-1::-2]), of_new(X[1::2])[::-1], atol=1e-6)
 
 
 def test_labels_may_be_missing_among_strings_and_numbers(wine):

@@ -62,6 +62,12 @@ def test_layers_treat_them_as_vertices(H, normalization, layer):
     assert_close(one(twice(x), block), one(x, H))
 
 
+def test_each_attends_by_its_own_features(H, normalization):
+    x, layer = features(H), hg.HypergraphAttention(5, 3, heads=2, normalization=normalization).double()
+    (block,) = H.joined_by(H.to_scipy()[::-1])
+    assert_close(layer(torch.cat([x, x.flip(0)]), block), layer(x, H).flip(0))
+
+
 def test_learned_weights_count_for_them(H):
     x, layer = features(H), hg.HypergraphConv(5, 3, learn_weight=True).double()
     torch.nn.init.normal_(layer.weight_score)

@@ -1,10 +1,13 @@
 """Networks: what they return does not depend on who watches."""
 
+from contextlib import nullcontext
+
 import pytest
 import torch
 from torch.nn.functional import elu
 
 import hypergnn as hg
+from hypergnn.kernels.dropout import dropout, seeded
 from hypergnn.models import KINDS, Config, Network, check_structures
 
 H = hg.Hypergraph.from_hyperedges([[0, 1, 2], [2, 3], [0, 3, 4]], n_vertices=5, centroid=[0, 2, 3])
@@ -47,6 +50,25 @@ def test_any_module_may_take_the_place_of_a_layer():
     network.layers[0] = Twice()
     x = torch.rand(5, 4)
     torch.testing.assert_close(network(x, hypergraph=H), elu(network.layers[1](elu(2 * x), H)))
+
+
+@pytest.mark.parametrize("is_seeded", [True, False])
+def test_features_are_dropped_before_each_layer_in_training_only(is_seeded):
+    network, x = Network(Config(dropout=0.5), 4, 3), torch.rand(1, 5, 4)
+    first, second = network.layers
+
+    def drawing():
+        torch.manual_seed(0)
+        return seeded([3], 0) if is_seeded else nullcontext()
+
+    with drawing():
+        found = network(x, hypergraph=H)
+    with drawing():
+        hidden = elu(first(dropout(x, 0.5), H))
+        expected = elu(second(dropout(hidden, 0.5), H))
+    torch.testing.assert_close(found, expected)
+    network.eval()
+    torch.testing.assert_close(network(x, hypergraph=H), elu(second(elu(first(x, H)), H)))
 
 
 @pytest.mark.parametrize("model", KINDS)

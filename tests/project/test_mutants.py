@@ -100,3 +100,15 @@ def test_a_mutant_changes_a_function_wherever_it_was_imported(tmp_path, monkeypa
     live_functions.cache_clear()
     Mutant("example", "imported_example:A.f", places.constant(1), "2", "").apply()
     assert bound() == A().f() == 2
+
+
+def test_a_mutant_leaves_overloads_alone(tmp_path, monkeypatch):
+    stub = "    @overload\n    def f(self, x: int) -> int: ...\n"
+    program = f"from typing import overload\nclass A:\n{stub}{stub}    def f(self, x):\n        return x + 1\n"
+    tmp_path.joinpath("overloaded_example.py").write_text(program)
+    monkeypatch.syspath_prepend(tmp_path)
+    from overloaded_example import A
+
+    live_functions.cache_clear()
+    Mutant("example", "overloaded_example:A.f", places.constant(1), "2", "").apply()
+    assert A().f(1) == 3

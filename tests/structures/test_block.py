@@ -115,11 +115,21 @@ def test_a_block_of_everything_is_the_whole(H):
     torch.testing.assert_close(functional.hypergraph_conv(x, block), functional.hypergraph_conv(x, H))
 
 
+def test_a_block_of_everything_in_another_order(centred, normalization, backend):  # noqa: ARG001
+    layer = hg.HypergraphConv(6, 3, heads=2, normalization=normalization, skip=True).double()
+    block = centred.around(np.random.default_rng(3).permutation(N))
+    torch.testing.assert_close(*both(layer, centred, block))
+
+
 def test_degrees_are_those_of_the_whole():
     H = hg.Hypergraph.from_hyperedges([[0, 1], [1, 2], [2, 3]], n_vertices=4, weight=[1.0, 3.0, 5.0])
     block = H.around([0])
     assert functional.vertex_degree(block).tolist() == [1.0]
     assert block._sender_degree.tolist() == [1.0, 4.0]
+    centred = hg.Hypergraph.from_hyperedges([[0, 1], [1, 2], [2, 3]], n_vertices=4, centroid=[0, 1, 2])
+    block = centred.around([0], attention=True)
+    assert block.n_incidences == 3, "vertex 2, in the second hyperedge, is not read"
+    assert functional.hyperedge_degree(block).tolist() == [2.0, 2.0]
 
 
 def test_torch_sees_into_a_block(centred):

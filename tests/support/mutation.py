@@ -88,9 +88,11 @@ class Mutant:
         self.load()
         path, qualified = self.source()
         module = ast.parse(path.read_text())
+        line = _first_line(_functions(module)[qualified])
         self.change(_functions(module)[qualified])
-        code = _code(compile(module, str(path), "exec", dont_inherit=True), qualified)
-        changed = live_functions().get((str(path.resolve()), qualified), [])
+        code = _code(compile(module, str(path), "exec", dont_inherit=True), qualified, line)
+        alive = live_functions().get((str(path.resolve()), qualified), [])
+        changed = [one for one in alive if one.__code__.co_firstlineno == line]
         if not changed:
             raise StaleMutantError(f"{self.name}: {self.function} is not loaded.")
         for function in changed:
@@ -155,13 +157,20 @@ def _functions_of(path: Path, _: int) -> dict[str, ast.AST]:
     return _functions(ast.parse(path.read_text()))
 
 
-def _code(module: CodeType, qualified: str) -> CodeType:
+def _first_line(function: ast.AST) -> int:
+    """Where a function begins, with its decorators: this tells it from its overloads, which have the same name."""
+    if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+        raise TypeError(f"a {type(function).__name__} is not a function.")
+    return min(node.lineno for node in (function, *function.decorator_list))
+
+
+def _code(module: CodeType, qualified: str, line: int) -> CodeType:
     for part in module.co_consts:
         if isinstance(part, CodeType):
-            if part.co_qualname == qualified:
+            if part.co_qualname == qualified and part.co_firstlineno == line:
                 return part
             if qualified.startswith(f"{part.co_qualname}."):
-                return _code(part, qualified)
+                return _code(part, qualified, line)
     raise StaleMutantError(f"{qualified} is not defined.")
 
 

@@ -19,6 +19,7 @@ from scipy import sparse
 from support import real_data
 
 import hypergnn as hg
+from hypergnn.kernels.dropout import seeded
 from hypergnn.models import KINDS, Config, Network, paper_config
 from hypergnn.persistence.files import locked
 from hypergnn.structures.sparse_features import SparseFeatures
@@ -163,6 +164,23 @@ def test_the_engine_trains_as_plain_torch_does(data):
         loss = torch.nn.functional.cross_entropy(
             network(data.features(), hypergraph=data.hypergraph)[chosen], y[chosen]
         )
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert trials(data, config, [1, 2])[2].curves["train_loss"] == pytest.approx(losses, rel=1e-4)
+
+
+def test_dropout_is_drawn_for_each_seed_and_epoch(data):
+    config = replace(SMALL, dropout=0.6, max_epochs=10, patience=10)
+    task, network = Task.of(data, config), Network(config, data.n_features, data.n_classes)
+    network.reset_parameters(torch.Generator().manual_seed(2))
+    optimizer = torch.optim.Adam(network.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay)
+    losses = []
+    for epoch in range(10):
+        with seeded([2], epoch):
+            scores = network(task.x, hypergraph=data.hypergraph)  # (1, N, n_classes)
+        loss = torch.nn.functional.cross_entropy(scores[0, task.train], task.y[task.train])
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

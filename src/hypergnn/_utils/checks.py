@@ -64,6 +64,8 @@ def check_ids(name: str, values: Any, size: int, size_name: str, *, minimum: int
         return np.empty(0, dtype=np.int64)
     if not np.issubdtype(array.dtype, np.integer):
         how = "Number names from 0 first" if array.dtype.kind in "USO" else "Convert them to int64"
+        if array.dtype.kind == "b":
+            how = "Use numpy.flatnonzero(mask) for a mask"
         raise TypeError(f"{name} must hold integer ids; got {array.dtype}. {how}.")
     low, high = int(array.min()), int(array.max())
     if low < minimum or high >= size:

@@ -29,7 +29,15 @@ from hypergnn.structures.sparse_features import SparseFeatures
 from hypergnn.training.plan import Task
 from hypergnn.training.prediction import in_order
 
-_KIND_OF: dict[Any, str] = {kind.layer: name for name, kind in KINDS.items()}
+
+def _kind_of(layer: Layer) -> str:
+    """The kind of network that a layer belongs to, or raise for layers whose parts explain cannot tell."""
+    for name, kind in KINDS.items():
+        if type(layer) is kind.layer and type(layer).__module__.startswith("hypergnn."):
+            return name
+    raise TypeError(
+        f"model must consist of layers of hypergnn; got {type(layer).__name__}, whose parts explain does not know."
+    )
 
 
 @dataclass(frozen=True)
@@ -45,7 +53,7 @@ class _Question:
     @property
     def kind(self) -> str:
         """The kind of the network, or of the networks that use this layer."""
-        return self.model.config.model if isinstance(self.model, Network) else _KIND_OF[type(self.model)]
+        return self.model.config.model if isinstance(self.model, Network) else _kind_of(self.model)
 
     @property
     def takes(self) -> tuple[str, ...]:

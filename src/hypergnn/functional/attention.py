@@ -163,6 +163,11 @@ def hypergraph_attention(
             "H must be a hypergraph, or a block made by around(): the receivers of this one have incidences of their "
             "own, which only layers attend to."
         )
+    if normalization == "symmetric" and isinstance(H, Block) and not H.attention:
+        raise ValueError(
+            "H must hold all hyperedges of its senders, whose degrees are sums over them; make the block with "
+            "around(vertices, attention=True), or use normalization='row'."
+        )
     check_heads("x", x, H.n_vertices, H.device)
     per_incidence = (H.n_incidences, x.shape[-2])
     check_like("incidence", incidence, x, per_incidence, "one entry per incidence and head")
@@ -182,6 +187,7 @@ def attended_transition(
     weight: Tensor | None = None,
     dropped: Tensor | None = None,
     of_receivers: Tensor | None = None,
+    dropped_of_receivers: Tensor | None = None,
     softmax_over: SoftmaxOver | None = None,
 ) -> Tensor:
     """Do as :func:`hypergraph_attention` does, for a caller that has made the incidence itself.
@@ -194,13 +200,17 @@ def attended_transition(
         weight: Hyperedge weights in place of ``H.weight``.
         dropped: The incidence after dropout.
         of_receivers: Attended incidence of the receivers, if their pairs are not among those of the senders.
+        dropped_of_receivers: The same after dropout.
         softmax_over: Which softmax has made the incidence. Degrees that are 1 because of it need not be summed.
     """
+    if of_receivers is None and not H.shares_pairs:
+        raise ValueError("of_receivers must be given: the receivers of H have incidences of their own.")
     left, middle, right = attended_scalings(H, incidence, normalization, weight, of_receivers, softmax_over)
     values = incidence if dropped is None else dropped
     factors = {"left": left, "middle": middle, "right": right, "values": values}
     if of_receivers is not None:
-        return kernels.transition(x, H.senders, H.receivers, **factors, receiver_values=of_receivers)
+        received = of_receivers if dropped_of_receivers is None else dropped_of_receivers
+        return kernels.transition(x, H.senders, H.receivers, **factors, receiver_values=received)
     # Receivers have the attention that they have as senders: all senders receive, and those that are made remain.
     out = kernels.transition(x, H.senders, H.senders, **factors)
     return out if H.rows is None else out.index_select(-3, H.rows)

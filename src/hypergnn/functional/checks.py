@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from hypergnn.structures.base import TwoSided
-from hypergnn.structures.block import GraphBlock
+from hypergnn.structures.block import Block, GraphBlock
 from hypergnn.structures.graph import Graph
 from hypergnn.structures.shared_graph import SharedGraph
 from hypergnn.structures.sparse_features import SparseFeatures
@@ -76,6 +76,12 @@ def check_same_rows(graph: Graph | GraphBlock | SharedGraph, H: TwoSided) -> Non
         mine, yours = getattr(graph, what), getattr(H, what)
         if mine != yours:
             raise ValueError(f"graph and hypergraph must have the same vertices; got {mine} and {yours}.")
+    are_blocks = isinstance(graph, GraphBlock) and isinstance(H, Block) and not torch.compiler.is_compiling()
+    if are_blocks and not all(torch.equal(getattr(graph, what), getattr(H, what)) for what in ("read", "made")):
+        raise ValueError(
+            "blocks of a graph and a hypergraph must read and make the same vertices; make both with "
+            "hypergnn.loader.receptive_field."
+        )
 
 
 def check_heads(name: str, x: Tensor, n_rows: int, device: torch.device) -> None:

@@ -62,6 +62,9 @@ def hypergraph_conv(
     if weight is not None:
         check_like("weight", weight, x, (H.n_hyperedges,), "one entry per hyperedge")
     narrow, after = project_if_cheaper(x, projection)  # X P, where that is narrower than X
+    if weight is not None:
+        weight = weight.to(narrow.dtype)
+        narrow = narrow.expand(*torch.broadcast_shapes(narrow.shape[:-2], weight.shape[:-1]), *narrow.shape[-2:])
     left, middle, right = scalings(H, normalization, narrow.dtype, weight)  # D_R^-a, W B^-1, D_S^-b
     out = kernels.transition(narrow, H.senders, H.receivers, left=left, middle=middle, right=right)
     return out if after is None else project(out, after)

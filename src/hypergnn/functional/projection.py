@@ -22,7 +22,7 @@ def n_entries(x: Features) -> int:
         (9, 3)
     """
     if isinstance(x, SparseFeatures):
-        return x.values.shape[0]
+        return x.entries.n_pairs
     return x.values().shape[0] if x.layout == torch.sparse_csr else x.numel()
 
 
@@ -89,7 +89,7 @@ def _product(x: Features, projection: Tensor) -> Tensor:
         return _csr_product(x, projection)
     if projection.dim() == 3 and (x.dim() == 2 or (x.dim() == 3 and x.shape[0] in (1, projection.shape[0]))):
         return kernels.matmul(x, projection)
-    if x.dim() == projection.dim() == 2 and not torch.is_autocast_enabled(x.device.type):
+    if x.dim() == projection.dim() == 2 and not (x.device.type != "meta" and torch.is_autocast_enabled(x.device.type)):
         return kernels.matmul(x, projection.unsqueeze(0)).squeeze(0)
     return x @ projection
 

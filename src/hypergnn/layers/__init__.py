@@ -1,7 +1,7 @@
 """The paper's operators with parameters: thin modules over :mod:`hypergnn.functional`.
 
-Each computes ``Aggregate_k(T_k X P_k) + b``, plus ``X`` itself with a skip connection, and ELU of that only where it is
-asked to. Dropout of the input is the model's. Parameters may carry a leading axis of trials, as
+Each computes ``Aggregate_k(T_k X P_k) + b``, plus ``X`` itself with a skip connection. The activation and dropout of
+the input are the network's. Parameters may carry a leading axis of trials, as
 ``torch.func.functional_call`` gives them.
 """
 

@@ -59,6 +59,15 @@ class AttentionLayer(Layer):
     def _drop(self, x: Tensor, of: object) -> Tensor:
         return dropout(x, self.dropout, of) if self.training else x
 
+    def _of_receivers(
+        self, x: Tensor, x_hyperedge: Tensor | None, H: TwoSided, a_vertex: Tensor, a_hyperedge: Tensor
+    ) -> dict[str, Tensor]:
+        """The attention of receivers that have incidences of their own: new vertices."""
+        if H.shares_pairs:
+            return {}
+        incidence = receiver_incidence(x, x_hyperedge, H, a_vertex, a_hyperedge, self.negative_slope)
+        return {"of_receivers": incidence, "dropped_of_receivers": self._drop(incidence, of=H.receivers)}
+
 
 class HypergraphAttention(AttentionLayer):
     """Hypergraph attention of `Bai, Zhang and Torr <https://arxiv.org/abs/1901.08150>`_.
@@ -179,16 +188,13 @@ class HypergraphAttention(AttentionLayer):
         incidence = functional.attention_incidence(
             *scored, softmax_over=self.softmax_over, negative_slope=self.negative_slope
         )
-        of_receivers = None
-        if not H.shares_pairs:
-            of_receivers = receiver_incidence(*scored, self.negative_slope)
         out = attended_transition(
             self._drop(projected, of=H),
             H,
             incidence,
             normalization=self.normalization,
             dropped=self._drop(incidence, of=H.senders),
-            of_receivers=of_receivers,
+            **self._of_receivers(*scored),
             softmax_over=self.softmax_over,
         )
         return self._aggregated(out.flatten(-2), x, H.rows), incidence
@@ -387,9 +393,8 @@ class MeanAttention(AttentionLayer):
         projected = self._project(x)  # (..., N, heads, F')
         slope = self.negative_slope
         attention = functional.attention_links(projected, graph, self.a_target, self.a_source, negative_slope=slope)
-        incidence = functional.attention_incidence(
-            projected, None, H, self.a_vertex, self.a_hyperedge, negative_slope=slope
-        )
+        scored = (projected, None, H, self.a_vertex, self.a_hyperedge)
+        incidence = functional.attention_incidence(*scored, negative_slope=slope)
         propagated = self._drop(projected, of=graph)
         of_graph = functional.graph_attention(propagated, graph, self._drop(attention, of=graph.links))
         of_hypergraph = attended_transition(
@@ -398,6 +403,7 @@ class MeanAttention(AttentionLayer):
             incidence,
             normalization=self.normalization,
             dropped=self._drop(incidence, of=H.senders),
+            **self._of_receivers(*scored),
             softmax_over="hyperedges",
         )
         out = (of_graph + of_hypergraph) / 2

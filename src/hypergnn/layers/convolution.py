@@ -74,6 +74,7 @@ class HypergraphConv(Layer):
         if self.weight_score is None:
             return None
         score = functional.hyperedge_features(project(x, self.weight_score), H).squeeze(-1)  # u_e·θ  (..., M)
+        score = score.to(self.weight_score.dtype)  # whatever autocast has multiplied in
         return H.weight.to(score.dtype) * (5 * (score / 5).tanh()).exp()
 
     def forward(self, x: Features, H: TwoSided) -> Tensor:

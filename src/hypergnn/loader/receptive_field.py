@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hypergnn._utils.checks import as_ids, check_size
 from hypergnn.structures.block import Block, GraphBlock, Reach
 from hypergnn.structures.graph import Graph
 from hypergnn.structures.hypergraph import Hypergraph
@@ -34,7 +35,7 @@ class Reached:
 
 def receptive_field(
     structures: Mapping[str, Structure],
-    vertices: npt.ArrayLike,
+    vertices: Any,
     depth: int,
     *,
     n_vertices: int,
@@ -55,7 +56,11 @@ def receptive_field(
         >>> first.read.tolist(), last.read.tolist(), last.made.tolist()
         ([0, 1, 2], [0, 1], [0])
     """
-    made = np.unique(np.asarray(vertices)).astype(np.int64)
+    sizes = {one.n_vertices for one in structures.values()} | {n_vertices}
+    if len(sizes) > 1:
+        raise ValueError(f"all structures must have n_vertices={n_vertices} vertices; got {sorted(sizes)}.")
+    check_size("depth", depth, minimum=1)
+    made = np.unique(as_ids("vertices", vertices, n_vertices, "n_vertices"))
     found: list[Reached] = []
     for _ in range(depth):
         reaches = {name: _reach(one, made, attention) for name, one in structures.items()}
@@ -83,7 +88,7 @@ def _reach(structure: Structure, made: Vertices, attention: bool) -> Reach:
 
 def _block(structure: Structure, made: Vertices, read: Vertices, reach: Reach) -> Block | GraphBlock | SharedGraph:
     if isinstance(structure, Hypergraph):
-        return Block.around(structure, made, reach, read)
+        return Block._around(structure, made, reach, read)
     if isinstance(structure, SharedGraph):
         return structure.around(made)
-    return GraphBlock.around(structure, made, read=read)
+    return GraphBlock._around(structure, made, read=read)

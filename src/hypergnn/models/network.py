@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any, cast
 
 import torch
@@ -22,6 +23,7 @@ from hypergnn.structures.base import TwoSided
 
 Step = tuple[Any, ...]
 """The structures that one layer takes."""
+_OWN_LAYERS = {kind.layer for kind in KINDS.values()}  # others, subclasses among them, are called as modules
 
 
 class Network(nn.Module):
@@ -101,6 +103,8 @@ class Network(nn.Module):
     ) -> Features:
         """What the last layer gets: the features after all layers but the last; arguments as for ``forward``.
 
+        A list of blocks may leave out the last one.
+
         Example:
             >>> from hypergnn import Hypergraph
             >>> H = Hypergraph.from_hyperedges([[0, 1, 2], [2, 3]], n_vertices=4)
@@ -119,9 +123,10 @@ class Network(nn.Module):
         for name in KINDS[self.config.model].structures:
             one = given[name]
             blocks = list(one) if isinstance(one, (list, tuple)) else [one] * n_layers
-            if len(blocks) != n_layers:
+            if len(blocks) not in (n_layers, len(self.layers)):
                 raise ValueError(f"{name} must have {n_layers} blocks, one per layer; got {len(blocks)}.")
-            by_structure.append(blocks)
+            _check_chain(name, blocks)
+            by_structure.append(blocks[:n_layers])
         return list(zip(*by_structure, strict=True)) if by_structure else [()] * n_layers
 
     def _scores(self, x: Features, steps: Sequence[Step], known: Tensor | None = None) -> Tensor:
@@ -137,16 +142,32 @@ class Network(nn.Module):
         for number, (layer, structures) in enumerate(zip(self.layers, steps, strict=False)):
             is_last = number + 1 == len(steps)
             next_rate, next_rows = (0.0, None) if is_last else (rate, steps[number + 1])
-            if not isinstance(layer, Layer) or _has_hooks(layer):
+            if number == 0 and known is not None:
+                own = cast(Layer, layer)
+                linear = own._aggregated(project(known, own.projection), x)
+                x = activate(linear, own.bias, next_rate, of=next_rows)
+            elif type(layer) not in _OWN_LAYERS or _has_hooks(layer):
                 x = dropout(elu(layer(x, *structures)), next_rate, of=next_rows)
-            elif number == 0 and known is not None:
-                linear = layer._aggregated(project(known, layer.projection), x)
-                x = activate(linear, layer.bias, next_rate, of=next_rows)
             elif next_rate == 0:
-                x = layer._activated(x, *structures)
+                x = cast(Layer, layer)._activated(x, *structures)
             else:
-                x = activate(layer._linear(x, *structures), layer.bias, next_rate, of=next_rows)
+                own = cast(Layer, layer)
+                x = activate(own._linear(x, *structures), own.bias, next_rate, of=next_rows)
         return cast(Tensor, x)
+
+
+def _check_chain(name: str, blocks: Sequence[Any]) -> None:
+    """Raise unless each block reads the vertices that the one before it makes."""
+    if torch.compiler.is_compiling():
+        return
+    for number, (first, second) in enumerate(pairwise(blocks)):
+        if first is second or not (hasattr(first, "made") and hasattr(second, "read")):
+            continue
+        if not torch.equal(first.made, second.read):
+            raise ValueError(
+                f"block {number + 1} of {name} must read the vertices that block {number} makes, in that order: make "
+                "the last one first, then the one before it with around(block.read)."
+            )
 
 
 def _has_hooks(layer: nn.Module) -> bool:

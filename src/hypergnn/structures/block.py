@@ -54,7 +54,7 @@ class Block(TwoSided):
     shares_pairs: bool = field(default=True, metadata=STATIC)
 
     @classmethod
-    def around(cls, H: TwoSided, made: Ids, reach: Reach, read: Ids | None = None) -> Block:
+    def _around(cls, H: TwoSided, made: Ids, reach: Reach, read: Ids | None = None) -> Block:
         """The block that makes some vertices of a hypergraph.
 
         Args:
@@ -89,13 +89,13 @@ class Block(TwoSided):
             rows=None if is_whole else torch.from_numpy(rows),
             centroid=_centroids(H, reach.hyperedges, new_vertex),
             is_centred=H.is_centred,
-            attention=reach.attention,
+            attention=reach.attention or receivers is senders,
             shares_pairs=H.shares_pairs,
         )
         return block if H.device.type == "cpu" else block.to(H.device)
 
     @classmethod
-    def joining(cls, H: TwoSided, new: Incidence, *, makes_all: bool) -> Block:
+    def _joining(cls, H: TwoSided, new: Incidence, *, makes_all: bool) -> Block:
         """The block in which new vertices receive from the hyperedges of ``H`` and send to none.
 
         Args:
@@ -186,7 +186,7 @@ class GraphBlock(Structure):
     rows: Tensor | None = None
 
     @classmethod
-    def around(cls, graph: Graph, made: Ids, *, read: Ids | None = None) -> GraphBlock:
+    def _around(cls, graph: Graph, made: Ids, *, read: Ids | None = None) -> GraphBlock:
         """The block that makes some vertices of a graph, whose neighbours it reads."""
         places, sizes = graph.links.pairs_of(made)
         source = graph.links.members.cpu().numpy()[places]

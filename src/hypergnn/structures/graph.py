@@ -151,7 +151,7 @@ class Graph(StoredStructure):
             >>> Graph.from_links([0, 1], [1, 2], n_vertices=3).around([0]).read.tolist()
             [0, 1]
         """
-        return GraphBlock.around(self, as_ids("vertices", vertices, self.n_vertices, "n_vertices"))
+        return GraphBlock._around(self, as_ids("vertices", vertices, self.n_vertices, "n_vertices"))
 
     def to_scipy(self) -> sparse.csr_array:
         """The symmetric adjacency matrix, without the loops.

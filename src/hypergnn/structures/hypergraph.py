@@ -237,7 +237,7 @@ class Hypergraph(StoredStructure, TwoSided):
             (Block(2 vertices read, 1 made, 1 hyperedges, 2 + 1 incidences), [0, 1])
         """
         made = as_ids("vertices", vertices, self.n_vertices, "n_vertices")
-        return Block.around(self, made, Reach.of(self, made, attention=attention))
+        return Block._around(self, made, Reach.of(self, made, attention=attention))
 
     def joined_by(self, memberships: sparse.sparray | sparse.spmatrix, depth: int = 1) -> list[Block]:
         """Blocks in which new vertices receive from the hyperedges, one per layer of a network.
@@ -264,8 +264,8 @@ class Hypergraph(StoredStructure, TwoSided):
             raise ValueError(f"memberships must have {self.n_hyperedges} columns, one per hyperedge; got {shape[1]}.")
         check_size("depth", depth, minimum=1)
         new = Incidence.from_pairs(row, column, *shape)
-        last = Block.joining(self, new, makes_all=False)
-        return [*[Block.joining(self, new, makes_all=True)] * (depth - 1), last] if depth > 1 else [last]
+        last = Block._joining(self, new, makes_all=False)
+        return [*[Block._joining(self, new, makes_all=True)] * (depth - 1), last] if depth > 1 else [last]
 
     def to_scipy(self) -> sparse.csr_array:
         """The ``(N, M)`` incidence matrix of zeros and ones; the weights stay in :attr:`weight`.

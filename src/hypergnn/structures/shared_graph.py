@@ -132,6 +132,7 @@ class SharedGraph(Structure):
             >>> SharedGraph.from_hypergraph(H).neighbours(1).tolist()
             [0, 1]
         """
+        self._check_whole()
         own = _members_of_rows(self.senders, np.array([vertex]))
         meeting = _members_of_rows(self.meetings, own)
         return torch.from_numpy(np.unique(_members_of_rows(self.senders.T, meeting))).long().to(self.device)
@@ -145,6 +146,7 @@ class SharedGraph(Structure):
             >>> around.n_receivers, around.target_degree.tolist()
             (1, [2.0])
         """
+        self._check_whole()
         made = as_ids("vertices", vertices, self.n_vertices, "n_vertices")
         receivers = self.senders.select_rows(made)
         needed = np.unique(receivers.members.numpy()).astype(np.int64)
@@ -154,6 +156,10 @@ class SharedGraph(Structure):
         meetings = Incidence.from_pairs(np.repeat(needed, sizes), met, n_beginnings, n_beginnings)
         parts = (receivers.to(self.device), meetings.to(self.device), torch.from_numpy(made).to(self.device))
         return replace(self, receivers=parts[0], meetings=parts[1], rows=parts[2])
+
+    def _check_whole(self) -> None:
+        if self.rows is not None:
+            raise ValueError("a graph made by around() knows the links of some vertices only; ask the whole graph.")
 
     def __repr__(self) -> str:
         """Sizes at a glance."""

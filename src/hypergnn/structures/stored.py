@@ -111,9 +111,9 @@ class StoredStructure(Structure):
         """Raise unless all fields are what they are when it is built again, up to the rounding of sums."""
         again = self._rebuilt()
         for name in self._names():
-            told, built = getattr(self, name), getattr(again, name)
+            stored, built = getattr(self, name), getattr(again, name)
             is_same = _are_close if name.endswith("degree") else _are_equal
-            if not is_same(told, built):
+            if not is_same(stored, built):
                 raise ValueError(f"its {name} does not fit its incidences.")
 
 

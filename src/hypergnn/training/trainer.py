@@ -84,12 +84,14 @@ def fit(
             listeners.append(shows)
         session = Session(data, config, ledger, trials, curves, listeners)
         missing = [seed for seed in range(trials) if seed not in session.records]
-        plan = Plan.of(Task.of(near_together(data), config, device), config)
-        chosen = _even_batch(len(missing), _fitting_batch(plan.task, config, jobs), jobs)
-        size = check_size("batch", chosen if batch is None else batch, minimum=1)
-        interrupted = _train_all(
-            plan, config, [missing[i : i + size] for i in range(0, len(missing), size)], jobs, session
-        )
+        if batch is not None:
+            check_size("batch", batch, minimum=1)
+        interrupted = False
+        if missing:
+            plan = Plan.of(Task.of(near_together(data), config, device), config)
+            size = _even_batch(len(missing), _fitting_batch(plan.task, config, jobs), jobs) if batch is None else batch
+            batches = [missing[start : start + size] for start in range(0, len(missing), size)]
+            interrupted = _train_all(plan, config, batches, jobs, session)
     records = [session.records[seed] for seed in sorted(session.records) if seed < trials]
     return Result(records, interrupted)
 

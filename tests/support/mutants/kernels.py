@@ -1,7 +1,7 @@
 """Mutants of the steps that are plain torch: what the fused operators mean, their gradients, and dropout."""
 
 from support.mutation import Mutant
-from support.places import argument, call, element, index, result, value, within
+from support.places import argument, call, element, index, name, result, value, within
 
 TESTS = "kernels/test_kernels.py"
 ATTEND = f"{TESTS}::test_attention_is_a_softmax_of_leaky_sums_with_exact_gradients"
@@ -78,8 +78,8 @@ MUTANTS = [
     Mutant(
         "gradient goes the same way as the sum",
         "hypergnn.kernels.ops:_backward_segment_sum",
-        within(value("grad_x"), call("reversed")),
-        "by",
+        within(value("grad_x"), name("ctx.by.T")),
+        "ctx.by",
         SUM_GRADIENTS,
     ),
     Mutant(

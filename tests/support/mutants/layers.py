@@ -1,7 +1,7 @@
 """Mutants of the layers."""
 
 from support.mutation import Mutant
-from support.places import argument, call, condition, constant, factor, nth, result, statement, value
+from support.places import argument, call, condition, constant, factor, nth, result, value
 
 TESTS = "layers/test_layers.py"
 DROPOUT = f"{TESTS}::test_dropout_falls_on_the_propagated_features_and_on_the_transition"
@@ -11,21 +11,21 @@ HETEROGENEOUS = f"{TESTS}::test_parameters_of_the_heterogeneous_and_weighted_lay
 MUTANTS = [
     Mutant(
         "incidences not dropped",
-        "hypergnn.layers:HypergraphAttention.forward",
-        argument("hypergraph_attention", "dropped"),
+        "hypergnn.layers:HypergraphAttention._attended",
+        argument("attended_transition", "dropped"),
         "None",
         DROPOUT,
     ),
     Mutant(
         "features not dropped",
-        "hypergnn.layers:HypergraphAttention.forward",
-        argument("hypergraph_attention", 0),
+        "hypergnn.layers:HypergraphAttention._attended",
+        argument("attended_transition", 0),
         "projected",
         DROPOUT,
     ),
     Mutant(
         "links not dropped",
-        "hypergnn.layers:GraphAttention.forward",
+        "hypergnn.layers:GraphAttention._attended",
         argument("graph_attention", 2),
         "attention",
         DROPOUT,
@@ -88,23 +88,23 @@ MUTANTS = [
     ),
     Mutant(
         "sum for the mean of heads",
-        "hypergnn.layers.base:Layer._finish",
+        "hypergnn.layers:Layer._aggregated",
         call("mean"),
         "self._by_head(out).sum(-2)",
         f"{TESTS}::test_heads_are_concatenated_or_averaged",
     ),
     Mutant(
         "skip connection forgotten",
-        "hypergnn.layers.base:Layer._finish",
-        statement("out", "to_dense"),
-        "pass",
+        "hypergnn.layers:Layer._aggregated",
+        result("skipped"),
+        "out",
         f"{TESTS}::test_skip_connection_adds_the_input_itself_where_widths_agree",
     ),
     Mutant(
         "bias forgotten",
-        "hypergnn.layers.base:Layer._finish",
-        statement("out", "self.bias"),
-        "pass",
+        "hypergnn.layers:Layer._with_bias",
+        result("self.bias"),
+        "linear",
         f"{TESTS}::test_bias_is_added_once",
     ),
 ]

@@ -122,8 +122,8 @@ MUTANTS = [
     compiled(
         "compiled: gradient of the left scaling for the right",
         "hypergnn.kernels.cpu.fused:_transition_gradients",
-        argument("_like", 0, "by_right"),
-        "by_left",
+        value("found"),
+        "(by_left, by_middle, by_left, by_value, by_receiver_value)",
         f"{TESTS}::test_gradients_of_a_transition_are_exact_twice",
     ),
     compiled(

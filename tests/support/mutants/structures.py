@@ -10,7 +10,7 @@ SHARED_GRAPH = "structures/test_shared_graph.py"
 MUTANTS = [
     Mutant(
         "no weight in the degree",
-        "hypergnn.structures:Hypergraph._weighted",
+        "hypergnn.structures:weighted_degree",
         factor("weight"),
         "np.ones_like(_)",
         f"{HYPERGRAPH}::test_degrees_are_weighted_for_vertices_and_counts_for_hyperedges",
@@ -24,14 +24,14 @@ MUTANTS = [
     ),
     Mutant(
         "duplicate incidences admitted",
-        "hypergnn.structures.incidence:group",
+        "hypergnn.structures:Incidence.from_pairs",
         condition("nnz"),
         "False",
         f"{HYPERGRAPH}::test_bad_input_is_refused",
     ),
     Mutant(
         "names left out of equality",
-        "hypergnn.persistence.structures:StoredStructure.equals",
+        "hypergnn.structures:StoredStructure.equals",
         call("fields"),
         '[field for field in _ if not field.name.endswith("_names")]',
         f"{HYPERGRAPH}::test_equality_looks_at_names_and_only_at_hypergraphs",
@@ -94,16 +94,16 @@ MUTANTS = [
     ),
     Mutant(
         "senders scaled as receivers",
-        "hypergnn.structures:SharedGraph.neighbour_sum",
-        within(value("of_beginnings"), name("right")),
+        "hypergnn.functional:_factors",
+        within(value("by_sender"), name("right")),
         "left",
         f"{SHARED_GRAPH}::test_convolutions_take_it",
     ),
     Mutant(
-        "rows of the wrong beginnings kept",
+        "a beginning left out of a part",
         "hypergnn.structures:SharedGraph.around",
-        call("isin"),
-        "self.vertex < 2",
+        value("needed"),
+        "_[1:]",
         f"{SHARED_GRAPH}::test_a_part_gives_the_same_around_its_vertices_at_less_cost",
     ),
 ]
