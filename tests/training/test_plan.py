@@ -61,7 +61,7 @@ def assert_a_part_is_the_whole(given, config):
     network = Network(config, 12, 3)
     parameters = {name: torch.nn.Parameter(one.detach()[None] + 0.1) for name, one in network.named_parameters()}
     engine._use(network, parameters)
-    part = Plan.of(given, config).learned
+    part = Plan.of(given, config).training
     near = losses_and_gradients(
         network, lambda: network._scores(of_trials(part.x), part.steps, part.known), part.y, part.rows, part.places
     )
@@ -88,18 +88,18 @@ def test_a_part_of_a_graph_whose_links_are_not_listed(model, depth, backend):  #
 @pytest.mark.parametrize("model", ["hyper-conv", "gcn", "gcn+hyper-conv"])
 def test_the_first_transition_is_precomputed_where_that_saves_time(model):
     config = Config(model)
-    assert Plan.of(task(hypergraph("all"), dense=True), config).judged.known is not None
-    assert Plan.of(task(hypergraph("all"), dense=True), config).learned.known is None, "features are dropped"
-    assert Plan.of(task(hypergraph("all"), dense=True), replace(config, dropout=0.0)).learned.known is not None
-    assert Plan.of(task(hypergraph("all"), dense=True), replace(config, depth=1)).judged.known is None
+    assert Plan.of(task(hypergraph("all"), dense=True), config).validation.known is not None
+    assert Plan.of(task(hypergraph("all"), dense=True), config).training.known is None, "features are dropped"
+    assert Plan.of(task(hypergraph("all"), dense=True), replace(config, dropout=0.0)).training.known is not None
+    assert Plan.of(task(hypergraph("all"), dense=True), replace(config, depth=1)).validation.known is None
     wide = SparseFeatures.from_scipy(sparse.eye_array(N, 400, format="csr"))
-    assert Plan.of(replace(task(hypergraph("all")), x=wide, n_features=400), config).judged.known is None
+    assert Plan.of(replace(task(hypergraph("all")), x=wide, n_features=400), config).validation.known is None
 
 
 def test_a_whole_structure_is_not_copied():
     H = hypergraph("all")
     everything = replace(task(H), train=torch.arange(N))
-    assert all(step[0] is H for step in Plan.of(everything, Config()).learned.steps)
+    assert all(step[0] is H for step in Plan.of(everything, Config()).training.steps)
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

@@ -85,11 +85,13 @@ def _train(
         _use(one, state.parameters)
     for epoch in range(config.max_epochs):
         start = time.perf_counter()
-        train_loss = _step(network, plan.learned, state, epoch)
+        train_loss = _step(network, plan.training, state, epoch)
         for curve, loss in zip(state.curves, train_loss.tolist(), strict=True):
             curve["train_loss"].append(loss)
-        if plan.judged is not None:
-            val_loss = cross_entropy(_scores(evaluator, plan.judged), plan.judged.y, plan.judged.rows).tolist()
+        if plan.validation is not None:
+            val_loss = cross_entropy(
+                _scores(evaluator, plan.validation), plan.validation.y, plan.validation.rows
+            ).tolist()
             _keep_best(state, val_loss, epoch)
             for curve, loss in zip(state.curves, val_loss, strict=True):
                 curve["val_loss"].append(loss)

@@ -79,17 +79,17 @@ class Plan:
     """A task with everything that is computed before training."""
 
     task: Task
-    learned: Part
+    training: Part
     """The part that the training loss depends on."""
-    judged: Part | None
+    validation: Part | None
     """The part that the validation loss depends on; ``None`` without validation vertices."""
 
     @classmethod
     def of(cls, task: Task, config: Config) -> Plan:
         """Compute everything about a task that does not change during training."""
         known = _known_transition(task, config)
-        learned = _part(task, task.train, config, known if config.dropout == 0 else None)
-        return cls(task, learned, _part(task, task.val, config, known) if task.val.numel() else None)
+        training = _part(task, task.train, config, known if config.dropout == 0 else None)
+        return cls(task, training, _part(task, task.val, config, known) if task.val.numel() else None)
 
 
 def _known_transition(task: Task, config: Config) -> Tensor | None:
