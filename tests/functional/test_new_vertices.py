@@ -1,5 +1,8 @@
 """New vertices receive from the hyperedges of a hypergraph: as its own vertices do, and without a trace."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 import torch
 from scipy import sparse
@@ -9,6 +12,7 @@ from torch.testing import assert_close
 import hypergnn as hg
 from hypergnn import functional, reference
 from hypergnn.models import Config, Network
+from hypergnn.structures import GraphBlock, Incidence
 
 
 def features(H, width=5):
@@ -112,3 +116,26 @@ def test_what_does_not_fit_is_refused():
         layer(torch.rand(3, 3), block)
     with pytest.raises(ValueError, match="the receivers of this one have incidences of their own"):
         functional.hypergraph_attention(torch.rand(3, 1, 2), block, torch.rand(2, 1))
+
+
+def test_a_mean_of_attentions_counts_for_them(H):
+    n = H.n_vertices
+    x, graph = features(H), hg.Graph.from_links([], [], n)
+    layer = hg.layers.MeanAttention(5, 3, heads=2).double().eval()
+    (block,) = H.joined_by(H.to_scipy())
+    both = hg.Graph.from_links([], [], 2 * n).around(range(n, 2 * n))
+    every = GraphBlock(*[getattr(both, name) for name in ("links", "target_degree", "source_degree")], *both_ids(n))
+    every = replace(every, links=Incidence.from_pairs(np.arange(n), np.arange(n, 2 * n), n, 2 * n))
+    assert_close(layer(twice(x), every, block), layer(x, graph, H))
+
+
+def both_ids(n):
+    return torch.arange(2 * n), torch.arange(n, 2 * n), torch.arange(n, 2 * n)
+
+
+def test_dropout_falls_on_their_attention_as_well():
+    H = hg.Hypergraph.from_hyperedges([[0, 1, 2], [2, 3]], n_vertices=4)
+    (block,) = H.joined_by(sparse.csr_array([[1, 1]]))
+    layer, x = hg.HypergraphAttention(3, 2, dropout=0.9, bias=False), torch.rand(5, 3)
+    layer._drop = lambda x, of: x * 0 if of is block.receivers else x
+    assert layer(x, block).eq(0).all()

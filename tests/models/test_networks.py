@@ -90,3 +90,41 @@ def test_an_empty_network_draws_no_random_numbers():
     assert torch.equal(torch.get_rng_state(), before)
     assert not filled.training
     assert filled(torch.rand(5, 4), hypergraph=H).eq(0).all()
+
+
+def test_a_subclass_of_a_layer_is_called_as_it_is():
+    class Double(hg.HypergraphConv):
+        def _propagate(self, x, H, projection=None):
+            return 2 * super()._propagate(x, H, projection)
+
+        def forward(self, x, H):
+            return super().forward(x, H) + 1
+
+    network = Network(Config(hidden=2, heads=2, dropout=0.0), 4, 3)
+    network.layers[0] = Double(4, 2, heads=2)
+    x = torch.rand(5, 4)
+    wanted = elu(network.layers[1](elu(network.layers[0](x, H)), H))
+    for mode in (True, False):
+        torch.testing.assert_close(network.train(mode)(x, hypergraph=H), wanted)
+
+
+def test_trials_may_stand_behind_another_axis():
+    network = Network(Config(), 4, 3).eval()
+    for parameter in network.parameters():
+        parameter.requires_grad_(False)
+    stacked = {name: torch.randn(2, *one.shape) for name, one in network.named_parameters()}
+    x = torch.rand(2, 2, 5, 4)  # (another axis, trials, N, F)
+    together = torch.func.functional_call(network, stacked, (x,), {"hypergraph": H})
+    for trial in range(2):
+        own = {name: one[trial] for name, one in stacked.items()}
+        alone = torch.func.functional_call(network, own, (x[:, trial],), {"hypergraph": H})
+        torch.testing.assert_close(together[:, trial], alone)
+
+
+def test_training_goes_on_under_a_global_hook():
+    handle = torch.nn.modules.module.register_module_forward_hook(lambda *_: None)
+    try:
+        data = hg.datasets.load("digits")
+        assert hg.training.fit(data, Config(max_epochs=2), jobs=1).records[0].epochs == 2
+    finally:
+        handle.remove()

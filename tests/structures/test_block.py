@@ -152,3 +152,32 @@ def test_a_shared_graph_makes_some_vertices_and_reads_all(centred):
     x = torch.rand(N, 4)
     part = graph.around(FEW)
     torch.testing.assert_close(functional.graph_conv(x, part), functional.graph_conv(x, graph)[FEW])
+
+
+def test_a_part_of_a_shared_graph_is_not_cut_again(centred):
+    part = SharedGraph.from_hypergraph(centred).around(FEW)
+    for call in (lambda: part.around([3]), lambda: part.neighbours(3)):
+        with pytest.raises(ValueError, match="knows the links of some vertices only"):
+            call()
+
+
+def test_symmetric_attention_wants_the_degrees_of_all_senders(centred):
+    block = centred.around(FEW)
+    incidence = torch.rand(block.n_incidences, 1)
+    with pytest.raises(ValueError, match="whose degrees are sums over them"):
+        functional.hypergraph_attention(torch.rand(block.n_vertices, 1, 2), block, incidence, normalization="symmetric")
+
+
+def test_blocks_that_do_not_fit_each_other_are_refused(centred):
+    graph = hg.Graph.from_links([3, 17], [4, 5], N)
+    with pytest.raises(ValueError, match=r"must have the same vertices|must read and make the same vertices"):
+        functional.mean_conv(torch.rand(2, 4), graph.around([3]), centred.around([3]))
+    first, last = centred.around([3, 17]), centred.around([20])
+    network = hg.models.Network(hg.models.Config(), 6, 3)
+    with pytest.raises(ValueError, match="block 1 of hypergraph must read the vertices that block 0 makes"):
+        network(torch.rand(first.n_vertices, 6), hypergraph=[first, last])
+
+
+def test_a_mask_is_not_taken_for_ids(centred):
+    with pytest.raises(TypeError, match=r"Use numpy\.flatnonzero\(mask\) for a mask"):
+        centred.around(np.arange(N) < 3)

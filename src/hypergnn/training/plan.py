@@ -7,6 +7,7 @@ the whole.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -104,9 +105,11 @@ def _known_transition(task: Task, config: Config) -> Tensor | None:
     if config.depth == 1 or kind.has_attention or not structures or task.x.shape.numel() > costs:
         return None
     first = Network.empty(config, task.n_features, task.n_classes).layers[0]
+    propagate: Callable[..., Tensor] | None = getattr(first, "_propagate", None)
+    if propagate is None:  # a layer whose transition and projection cannot be told apart
+        return None
     with torch.no_grad():
-        known: Tensor = first._propagate(task.x, *structures)  # type: ignore[operator]
-    return known
+        return propagate(task.x, *structures)
 
 
 def _part(task: Task, vertices: Tensor, config: Config, known: Tensor | None) -> Part:
