@@ -10,24 +10,13 @@ import hypergnn as hg
 from hypergnn import functional
 from hypergnn.structures.shared_graph import SharedGraph
 
-N, M = 50, 23
+N = structures.N_SCATTERED
 FEW = [48, 3, 17, 49, 20]  # out of order, two of them isolated
-
-
-def hypergraph(centred):
-    rng = np.random.default_rng(1)
-    hyperedges = [sorted(rng.choice(45, rng.integers(1, 4), replace=False).tolist()) for _ in range(M)]
-    hyperedges[3] = hyperedges[7] = []
-    centroid = rng.integers(0, N, M)
-    if centred == "some":
-        centroid = np.where(np.arange(M) % 2, centroid, -1)
-    weight = rng.random(M) * 5 + 0.1
-    return hg.Hypergraph.from_hyperedges(hyperedges, N, weight=weight, centroid=None if centred == "none" else centroid)
 
 
 @pytest.fixture(params=["all", "some", "none"])
 def centred(request):
-    return hypergraph(request.param)
+    return structures.scattered(request.param)
 
 
 def both(layer, structure, block):

@@ -1,10 +1,12 @@
 """Small structures with every awkward feature, and the way from sparse tensors to the reference's dense ones."""
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from hypergnn import Graph, Hypergraph
 
+N_SCATTERED = 50
 HYPERGRAPHS = {
     "more vertices than hyperedges": ([[0, 1, 2, 5], [2, 3], [3, 4, 5, 6]], 7, [0.5, 2.0, 3.0], None),
     "more hyperedges than vertices": ([[0, 1], [1, 2], [0, 2], [0, 1, 2], [2]], 3, [1.0, 2.0, 0.3, 4.0, 5.0], None),
@@ -54,3 +56,17 @@ def attended(H: Hypergraph, incidence: Tensor) -> Tensor:
 
 def random(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> Tensor:
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed + sum(shape)), dtype=dtype)
+
+
+def scattered(centred: str) -> Hypergraph:
+    """Small hyperedges over 50 vertices, the last five isolated; all, some or none of them have a centroid."""
+    rng = np.random.default_rng(1)
+    hyperedges = [sorted(rng.choice(N_SCATTERED - 5, rng.integers(1, 4), replace=False).tolist()) for _ in range(23)]
+    hyperedges[3] = hyperedges[7] = []
+    centroid = rng.integers(0, N_SCATTERED, 23)
+    if centred == "some":
+        centroid = np.where(np.arange(23) % 2, centroid, -1)
+    weight = rng.random(23) * 5 + 0.1
+    return Hypergraph.from_hyperedges(
+        hyperedges, N_SCATTERED, weight=weight, centroid=None if centred == "none" else centroid
+    )

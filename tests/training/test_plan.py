@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 import torch
 from scipy import sparse
+from support.structures import N_SCATTERED as N
+from support.structures import scattered
 
 import hypergnn as hg
 from hypergnn.functional.projection import drop, project, to_dense
@@ -17,19 +19,7 @@ from hypergnn.structures.sparse_features import SparseFeatures
 from hypergnn.training import engine, fit, plan
 from hypergnn.training.plan import Plan, Task
 
-N, M = 50, 23
 FEW = torch.tensor([48, 3, 17, 3, 49, 20])  # out of order, one of them twice, two of them isolated
-
-
-def hypergraph(centred):
-    rng = np.random.default_rng(1)
-    hyperedges = [sorted(rng.choice(45, rng.integers(1, 4), replace=False).tolist()) for _ in range(M)]
-    hyperedges[3] = hyperedges[7] = []
-    centroid = rng.integers(0, N, M)
-    if centred == "some":
-        centroid = np.where(np.arange(M) % 2, centroid, -1)
-    weight = rng.random(M) * 5 + 0.1
-    return hg.Hypergraph.from_hyperedges(hyperedges, N, weight=weight, centroid=None if centred == "none" else centroid)
 
 
 def task(H, *, dense=False, shared=False):
@@ -75,29 +65,29 @@ def assert_a_part_is_the_whole(given, config):
 @pytest.mark.parametrize("centred", ["all", "some", "none"])
 def test_a_part_gives_the_losses_and_gradients_of_the_whole(centred, model, depth, dense, dropout, backend):  # noqa: ARG001
     config = Config(model, hidden=3, heads=2, depth=depth, skip=depth == 3, dropout=dropout, attention_dropout=dropout)
-    assert_a_part_is_the_whole(task(hypergraph(centred), dense=dense), config)
+    assert_a_part_is_the_whole(task(scattered(centred), dense=dense), config)
 
 
 @pytest.mark.parametrize("depth", [1, 3])
 @pytest.mark.parametrize("model", ["gcn", "gcn+hyper-conv"])
 def test_a_part_of_a_graph_whose_links_are_not_listed(model, depth, backend):  # noqa: ARG001
     config = Config(model, hidden=3, heads=2, depth=depth, dropout=0.5)
-    assert_a_part_is_the_whole(task(hypergraph("all"), shared=True), config)
+    assert_a_part_is_the_whole(task(scattered("all"), shared=True), config)
 
 
 @pytest.mark.parametrize("model", ["hyper-conv", "gcn", "gcn+hyper-conv"])
 def test_the_first_transition_is_precomputed_where_that_saves_time(model):
     config = Config(model)
-    assert Plan.of(task(hypergraph("all"), dense=True), config).validation.known is not None
-    assert Plan.of(task(hypergraph("all"), dense=True), config).training.known is None, "features are dropped"
-    assert Plan.of(task(hypergraph("all"), dense=True), replace(config, dropout=0.0)).training.known is not None
-    assert Plan.of(task(hypergraph("all"), dense=True), replace(config, depth=1)).validation.known is None
+    assert Plan.of(task(scattered("all"), dense=True), config).validation.known is not None
+    assert Plan.of(task(scattered("all"), dense=True), config).training.known is None, "features are dropped"
+    assert Plan.of(task(scattered("all"), dense=True), replace(config, dropout=0.0)).training.known is not None
+    assert Plan.of(task(scattered("all"), dense=True), replace(config, depth=1)).validation.known is None
     wide = SparseFeatures.from_scipy(sparse.eye_array(N, 400, format="csr"))
-    assert Plan.of(replace(task(hypergraph("all")), x=wide, n_features=400), config).validation.known is None
+    assert Plan.of(replace(task(scattered("all")), x=wide, n_features=400), config).validation.known is None
 
 
 def test_a_whole_structure_is_not_copied():
-    H = hypergraph("all")
+    H = scattered("all")
     everything = replace(task(H), train=torch.arange(N))
     assert all(step[0] is H for step in Plan.of(everything, Config()).training.steps)
 
@@ -124,7 +114,7 @@ def test_a_fit_makes_one_plan_for_all_batches_and_workers(jobs, monkeypatch, tmp
 
 
 def test_rows_of_rows_and_of_dropped_features():
-    given = task(hypergraph("all")).x
+    given = task(scattered("all")).x
     some = given.select_rows(torch.tensor([2, 5, 8, 11]))
     assert torch.equal(to_dense(some.select_rows(torch.tensor([1, 3]))), to_dense(given)[[5, 11]])
     with seeded([1], epoch=0):

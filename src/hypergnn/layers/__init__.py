@@ -5,9 +5,10 @@ the input are the network's. Parameters may carry a leading axis of trials, as
 ``torch.func.functional_call`` gives them.
 """
 
-from hypergnn.layers.attention import GraphAttention, HypergraphAttention, MeanAttention
+from hypergnn.layers.attention import GraphAttention, HypergraphAttention
 from hypergnn.layers.base import Layer
-from hypergnn.layers.convolution import Dense, GraphConv, HypergraphConv, MeanConv
+from hypergnn.layers.convolution import Dense, GraphConv, HypergraphConv
+from hypergnn.layers.mean import MeanAttention, MeanConv
 
 __all__ = [
     "Dense",

@@ -1,4 +1,4 @@
-"""Layers that learn their transition: hypergraph attention, GAT*, and their mean."""
+"""Layers that learn their transition: hypergraph attention and GAT*."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from hypergnn import functional
 from hypergnn._utils.checks import check_choice, check_number, check_size
 from hypergnn.functional.attention import SOFTMAX_OVER, SoftmaxOver, attended_transition, receiver_incidence
-from hypergnn.functional.checks import Features, check_features, check_graph, check_hypergraph, check_same_rows
+from hypergnn.functional.checks import Features, check_features, check_graph, check_hypergraph
 from hypergnn.functional.convolution import NORMALIZATIONS, Normalization
 from hypergnn.functional.projection import project
 from hypergnn.kernels.dropout import dropout
@@ -311,104 +311,3 @@ class GraphAttention(AttentionLayer):
         dropped = self._drop(projected, of=graph)
         out = functional.graph_attention(dropped, graph, self._drop(attention, of=graph.links))
         return self._aggregated(out.flatten(-2), x, graph.rows), attention
-
-
-class MeanAttention(AttentionLayer):
-    """Mean of a graph's and a hypergraph's attention with one projection: ``X' = (T_graph + T_hypergraph)/2 X P``.
-
-    Arguments as for :class:`HypergraphAttention`.
-
-    Example:
-        >>> from hypergnn import Graph, Hypergraph
-        >>> graph, H = Graph.from_links([0], [1], n_vertices=3), Hypergraph.from_hyperedges([[0, 1, 2]], n_vertices=3)
-        >>> MeanAttention(16, 8)(torch.rand(3, 16), graph, H).shape
-        torch.Size([3, 8])
-    """
-
-    def __init__(
-        self,
-        in_features: int,
-        out_features: int,
-        *,
-        heads: int = 1,
-        aggregate: Aggregate = "concat",
-        normalization: Normalization = "row",
-        negative_slope: float = 0.2,
-        dropout: float = 0.0,
-        bias: bool = True,
-        skip: bool = False,
-    ) -> None:
-        """Create and draw the parameters."""
-        super().__init__(
-            in_features,
-            out_features,
-            heads=heads,
-            aggregate=aggregate,
-            negative_slope=negative_slope,
-            dropout=dropout,
-            bias=bias,
-            skip=skip,
-        )
-        check_choice("normalization", normalization, NORMALIZATIONS)
-        self.normalization = normalization
-        self.a_target = self._score_vector()
-        self.a_source = self._score_vector()
-        self.a_vertex = self._score_vector()
-        self.a_hyperedge = self._score_vector()
-        self.reset_parameters()
-
-    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
-        """Draw new parameters."""
-        super().reset_parameters(generator)
-        vectors = (self.a_target, self.a_source, self.a_vertex, self.a_hyperedge)
-        self._reset_score_vectors(*vectors, generator=generator)
-
-    @overload
-    def forward(
-        self, x: Features, graph: Graph | GraphBlock, H: TwoSided, return_attention: Literal[False] = False
-    ) -> Tensor: ...
-
-    @overload
-    def forward(
-        self, x: Features, graph: Graph | GraphBlock, H: TwoSided, return_attention: Literal[True]
-    ) -> tuple[Tensor, Tensor, Tensor]: ...
-
-    def forward(
-        self, x: Features, graph: Graph | GraphBlock, H: TwoSided, return_attention: bool = False
-    ) -> Tensor | tuple[Tensor, Tensor, Tensor]:
-        """Attend over ``graph`` and ``H`` at once; optionally return both attentions, the graph's first."""
-        linear, attention, incidence = self._attended(x, graph, H)
-        out = self._with_bias(linear)
-        return (out, attention, incidence) if return_attention else out
-
-    def _linear(self, x: Features, graph: Graph | GraphBlock, H: TwoSided) -> Tensor:
-        return self._attended(x, graph, H)[0]
-
-    def _attended(self, x: Features, graph: Graph | GraphBlock, H: TwoSided) -> tuple[Tensor, Tensor, Tensor]:
-        """The output without the bias, and both attentions."""
-        check_graph(graph)
-        check_hypergraph(H)
-        check_same_rows(graph, H)
-        self._check(x, graph.n_vertices, graph.device)
-        projected = self._project(x)  # (..., N, heads, F')
-        slope = self.negative_slope
-        attention = functional.attention_links(projected, graph, self.a_target, self.a_source, negative_slope=slope)
-        scored = (projected, None, H, self.a_vertex, self.a_hyperedge)
-        incidence = functional.attention_incidence(*scored, negative_slope=slope)
-        propagated = self._drop(projected, of=graph)
-        of_graph = functional.graph_attention(propagated, graph, self._drop(attention, of=graph.links))
-        of_hypergraph = attended_transition(
-            propagated,
-            H,
-            incidence,
-            normalization=self.normalization,
-            dropped=self._drop(incidence, of=H.senders),
-            **self._of_receivers(*scored),
-            softmax_over="hyperedges",
-        )
-        out = (of_graph + of_hypergraph) / 2
-        return self._aggregated(out.flatten(-2), x, graph.rows), attention, incidence
-
-    def extra_repr(self) -> str:
-        """Sizes and options, as ``print(layer)`` shows them."""
-        return f"{super().extra_repr()}, normalization={self.normalization!r}"

@@ -1,4 +1,4 @@
-"""Layers whose transition is fixed by the structure: hypergraph convolution, GCN*, their mean, and none at all."""
+"""Layers whose transition is fixed by the structure: hypergraph convolution, GCN*, and none at all."""
 
 from __future__ import annotations
 
@@ -145,53 +145,6 @@ class GraphConv(Layer):
     def _propagate(self, x: Features, graph: AnyGraph, projection: Tensor | None = None) -> Tensor:
         """``T X`` or ``T X P``."""
         return functional.graph_conv(x, graph, normalization=self.normalization, projection=projection)
-
-    def extra_repr(self) -> str:
-        """Sizes and options, as ``print(layer)`` shows them."""
-        return f"{super().extra_repr()}, normalization={self.normalization!r}"
-
-
-class MeanConv(Layer):
-    """Mean of a graph's and a hypergraph's transition with one projection: ``X' = (T_graph + T_hypergraph)/2 X P``.
-
-    Arguments as for :class:`HypergraphConv`.
-
-    Example:
-        >>> from hypergnn import Graph, Hypergraph
-        >>> graph, H = Graph.from_links([0], [1], n_vertices=3), Hypergraph.from_hyperedges([[0, 1, 2]], n_vertices=3)
-        >>> MeanConv(16, 8)(torch.rand(3, 16), graph, H).shape
-        torch.Size([3, 8])
-    """
-
-    def __init__(
-        self,
-        in_features: int,
-        out_features: int,
-        *,
-        heads: int = 1,
-        aggregate: Aggregate = "concat",
-        normalization: Normalization = "symmetric",
-        bias: bool = True,
-        skip: bool = False,
-    ) -> None:
-        """Create and draw the parameters."""
-        super().__init__(in_features, out_features, heads=heads, aggregate=aggregate, bias=bias, skip=skip)
-        check_choice("normalization", normalization, NORMALIZATIONS)
-        self.normalization = normalization
-        self.reset_parameters()
-
-    def forward(self, x: Features, graph: AnyGraph, H: TwoSided) -> Tensor:
-        """Convolve ``x`` over ``graph`` and ``H`` at once, or over blocks of them."""
-        return self._with_bias(self._linear(x, graph, H))
-
-    def _linear(self, x: Features, graph: AnyGraph, H: TwoSided) -> Tensor:
-        check_graph(graph, may_be_shared=True)
-        self._check(x, graph.n_vertices, graph.device)
-        return self._aggregated(self._propagate(x, graph, H, projection=self.projection), x, graph.rows)
-
-    def _propagate(self, x: Features, graph: AnyGraph, H: TwoSided, projection: Tensor | None = None) -> Tensor:
-        """``T X`` or ``T X P``."""
-        return functional.mean_conv(x, graph, H, normalization=self.normalization, projection=projection)
 
     def extra_repr(self) -> str:
         """Sizes and options, as ``print(layer)`` shows them."""
