@@ -145,6 +145,14 @@ def test_trials_leave_when_their_patience_is_over_and_keep_their_best_epoch(data
         assert trial.accuracy["test"] == pytest.approx(100 * right[data.test].mean())
 
 
+def test_a_trial_goes_on_as_before_when_another_leaves(data):
+    config = replace(SMALL, max_epochs=150, learning_rate=0.05)
+    together = trials(data, config, range(6))
+    first, *_, last = sorted(together, key=lambda seed: together[seed].epochs)
+    assert together[first].epochs < together[last].epochs
+    assert together[last].curves == trials(data, config, [last])[last].curves
+
+
 @pytest.mark.parametrize("model", KINDS)
 def test_every_model_learns(data, model):
     options = {"max_epochs": 50, "patience": 50, "learning_rate": 0.04, "dropout": 0.1, "attention_dropout": 0.1}

@@ -10,7 +10,7 @@ KNOWN = f"{PLAN}::test_the_first_transition_is_known_where_that_pays"
 PLAIN = f"{TRAINING}::test_the_engine_trains_as_plain_torch_does"
 PLAIN_DROPOUT = f"{TRAINING}::test_dropout_is_drawn_for_each_seed_and_epoch"
 PATIENCE = f"{TRAINING}::test_trials_leave_when_their_patience_is_over_and_keep_their_best_epoch"
-COMPANY = f"{TRAINING}::test_a_trial_is_the_same_alone_and_in_any_company"
+LEAVING = f"{TRAINING}::test_a_trial_goes_on_as_before_when_another_leaves"
 
 MUTANTS = [
     Mutant(
@@ -88,13 +88,15 @@ MUTANTS = [
         "hypergnn.training:_select",
         argument("_State", "optimizer"),
         "Adam(parameters, state.optimizer.rate, state.optimizer.decay)",
-        COMPANY,
+        LEAVING,
+        backend="numba",
     ),
     Mutant(
         "steps of the optimiser counted again when a trial leaves",
         "hypergnn.training:Adam.select",
         statement("selected", "steps"),
         "pass",
-        COMPANY,
+        LEAVING,
+        backend="numba",
     ),
 ]
