@@ -60,7 +60,7 @@ def test_tensors_of_any_size_begin_where_memory_is_fetched(monkeypatch, lends, s
 
 @lends
 @pytest.mark.parametrize("look", [lambda x: x.view(2, -1)[1], lambda x: x.numpy()[7:], lambda x: x.detach()])
-def test_memory_is_lent_again_when_nobody_looks_at_it(look):
+def test_memory_is_reused_when_nobody_looks_at_it(look):
     first = buffers.empty((2 * MANY,), torch.float32)
     place, view = first.data_ptr(), look(first.fill_(7))
     del first

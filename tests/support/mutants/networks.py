@@ -66,7 +66,7 @@ MUTANTS = [
         "hypergnn.kernels.dropout:seeded",
         statement("reset"),
         "pass",
-        "kernels/test_dropout.py::test_outside_it_is_torch_own",
+        "kernels/test_dropout.py::test_outside_the_block_dropout_is_that_of_torch",
     ),
     Mutant(
         "stored features not dropped",

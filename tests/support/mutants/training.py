@@ -6,7 +6,7 @@ from support.places import argument, choice, comparison, condition, name, result
 TRAINING = "training/test_training.py"
 PLAN = "training/test_plan.py"
 PART = f"{PLAN}::test_a_part_gives_the_losses_and_gradients_of_the_whole"
-KNOWN = f"{PLAN}::test_the_first_transition_is_known_where_that_pays"
+KNOWN = f"{PLAN}::test_the_first_transition_is_precomputed_where_that_saves_time"
 PLAIN = f"{TRAINING}::test_the_engine_trains_as_plain_torch_does"
 PLAIN_DROPOUT = f"{TRAINING}::test_dropout_is_drawn_for_each_seed_and_epoch"
 PATIENCE = f"{TRAINING}::test_trials_leave_when_their_patience_is_over_and_keep_their_best_epoch"
@@ -72,7 +72,7 @@ MUTANTS = [
         "0",
         PATIENCE,
     ),
-    Mutant("validation with dropout", "hypergnn.training:_train", statement("judge", "eval"), "pass", PATIENCE),
+    Mutant("validation with dropout", "hypergnn.training:_train", statement("evaluator", "eval"), "pass", PATIENCE),
     Mutant("all trials drawn from one seed", "hypergnn.training:_start", argument("manual_seed", 0), "0", PLAIN),
     Mutant("no weight decay", "hypergnn.training:_start", argument("Adam", 2), "0.0", PLAIN),
     Mutant("dropout the same in every epoch", "hypergnn.training:_step", argument("seeded", 1), "0", PLAIN_DROPOUT),
