@@ -231,8 +231,6 @@ def seeded_dropout(x: Tensor, dropout: Dropout) -> Tensor:
 def elu_dropout(x: Tensor, bias: Tensor | None = None, dropout: Dropout | None = None) -> Tensor:
     """ELU of ``x`` ``(trials or none, ..., N, F)`` plus ``bias`` ``(trials or none, F)``, then dropout if given."""
     rate, keys, places = (0.0, None, None) if dropout is None else dropout
-    if bias is not None and x.dim() > 3 and bias.dim() == 2:  # the trials stand before the rows, not first
-        x, bias = x + bias.unsqueeze(-2), None
     x, bias = _of_trials(x, bias)
     activated: Tensor = _steps(x).elu_dropout(x, bias, rate, keys, places)
     return activated

@@ -82,6 +82,8 @@ def dropout(x: Tensor, rate: float, of: object = None) -> Tensor:
 def activate(x: Tensor, bias: Tensor | None, rate: float, of: object = None) -> Tensor:
     """ELU of ``x`` plus ``bias``, then :func:`dropout`, in one step if that is seeded."""
     drawn = draw(rate, of) if rate > 0 else None
+    if x.dim() > 3 and bias is not None:  # the trials of the bias come last of the axes before the rows
+        x, bias = x + bias.unsqueeze(-2), None
     if drawn is None:
         return dropout(elu_dropout(x, bias), rate)
     return elu_dropout(_of_trials(x, drawn), bias, drawn)

@@ -7,10 +7,10 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from hypergnn import kernels
 from hypergnn._utils.checks import check_choice, check_size
 from hypergnn.functional.checks import Features, check_features
 from hypergnn.functional.projection import project, to_dense
+from hypergnn.kernels.dropout import activate
 
 Aggregate = Literal["concat", "mean"]
 
@@ -62,7 +62,7 @@ class Layer(nn.Module):
 
     def _activated(self, x: Features, *structures: Any) -> Tensor:
         """ELU of the output."""
-        return kernels.elu_dropout(self._linear(x, *structures), self.bias)
+        return activate(self._linear(x, *structures), self.bias, rate=0.0)
 
     def _with_bias(self, linear: Tensor) -> Tensor:
         return linear if self.bias is None else linear + self.bias.unsqueeze(-2)

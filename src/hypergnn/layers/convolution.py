@@ -87,7 +87,7 @@ class HypergraphConv(Layer):
         return self._aggregated(self._propagate(x, H, projection=self.projection), x, H.rows)
 
     def _activated(self, x: Features, H: TwoSided) -> Tensor:
-        if self.weight_score is not None or self.aggregate != "concat" or self.skip:
+        if self.weight_score is not None or self.aggregate != "concat" or self.skip or len(x.shape) > 3:
             return super()._activated(x, H)
         check_hypergraph(H)
         self._check(x, H.n_vertices, H.device)
