@@ -423,7 +423,7 @@ def wait_until(process, happens):
 def is_held_by(process_id):
     """Whether a process has the run folder, and so is about to train."""
     lock = Path("run", "run.lock")
-    return lock.exists() and lock.read_text() == str(process_id)
+    return lock.exists() and lock.read_text().strip() == str(process_id)
 
 
 def has_more_than(count):

@@ -263,7 +263,7 @@ def test_explanations_use_the_names_of_rows_and_hyperedges():
     model = hg.HypergraphClassifier(random_state=0).fit(np.eye(3), ["food", None, "tools"], hypergraph=H)
     why = model.explain("milk", target="tools")
     assert (why.vertex_name, why.target_name, set(why.names)) == ("milk", "tools", {"b1", "b2", "bias"})
-    with pytest.raises(TypeError, match=r"For a HypergraphClassifier call its explain\(row\)\.$"):
+    with pytest.raises(TypeError, match=r"For a HypergraphClassifier, call its explain\(row\)\.$"):
         hg.explain(model, H, "milk")
 
 
