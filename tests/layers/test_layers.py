@@ -426,3 +426,11 @@ def test_attention_sums_no_degree_that_its_softmax_makes_1(softmax_over, weight,
     weighted = Hypergraph.from_hyperedges([[0, 1, 2], [1, 2, 3]], n_vertices=4, weight=weight)
     HypergraphAttention(3, 2, softmax_over=softmax_over)(torch.rand(4, 3), weighted)
     assert len(summed) == n_summed
+
+
+def test_learned_weights_work_under_autocast():
+    layer, x = HypergraphConv(6, 3, learn_weight=True), random(5, 6).float()
+    torch.nn.init.normal_(layer.weight_score)
+    with torch.autocast("cpu", torch.bfloat16):
+        found = layer(x, H)
+    torch.testing.assert_close(found.float(), layer(x, H), rtol=0.1, atol=0.1)
