@@ -10,6 +10,7 @@ from hypergnn import Graph, Hypergraph
 from hypergnn.datasets import Dataset
 from hypergnn.models import KINDS, Config, Network
 from hypergnn.persistence.models import SavedModel
+from hypergnn.report.colours import COLOURS
 from hypergnn.report.explorer import STEPS, network, structure
 from hypergnn.report.insight import look
 from hypergnn.report.page import Page, render
@@ -17,15 +18,7 @@ from hypergnn.report.page import Page, render
 DIGITS = hg.datasets.load("digits")
 ATTACK = '"><img src=x onerror=alert(1)>'
 LARGE = range(10, 160)
-HELD = """() => {
-    const embed = window.vegaEmbed;
-    const told = new Promise((resolve) => { window.goOn = resolve; });
-    window.vegaEmbed = async (...given) => {
-        const shown = await embed(...given);
-        await told;
-        return shown;
-    };
-}"""
+INK = [int(COLOURS["light"]["ink"][at : at + 2], 16) for at in (1, 3, 5)]
 
 
 def postings():
@@ -71,18 +64,15 @@ def news(tmp_path_factory):
     return written(tmp_path_factory.mktemp("news") / "page.html", postings(), tuple(KINDS))[0]
 
 
-def wait_for_map(shown):
-    browser.wait_until(shown, lambda: shown.evaluate("Boolean(document.getElementById('map').view)"))
+def on_map(shown, what):
+    return shown.evaluate(f"document.getElementById('map').map.{what}")
 
 
-def on_map(shown, name):
-    """The data of the map that is drawn, each row rounded as a place."""
-    rows = shown.evaluate(f"document.getElementById('map').view.data('{name}').map(({{x, y}}) => [x, y])")
-    return sorted((round(x, 4), round(y, 4)) for x, y in rows)
-
-
-def placed(places, vertices):
-    return sorted((round(float(x), 4), round(float(y), 4)) for x, y in places[list(vertices)].round(4))
+def pixel(shown, x, y):
+    """The colour of a pixel of the map."""
+    return shown.evaluate(
+        f"[...document.getElementById('map').getContext('2d').getImageData({x:.0f}, {y:.0f}, 1, 1).data].slice(0, 3)"
+    )
 
 
 def near(vertex, data=DIGITS):
@@ -93,11 +83,12 @@ def near(vertex, data=DIGITS):
 
 
 def is_ringed(shown, vertex, number):
-    """Whether the map rings a vertex and those around it, by the places of the network of this number."""
-    places = places_of(number, DIGITS)
-    close = dict(atol=2e-4)
-    return np.allclose(on_map(shown, "chosen"), placed(places, [vertex]), **close) and np.allclose(
-        on_map(shown, "members"), placed(places, near(vertex)), **close
+    """Whether the map rings a vertex and those around it, and has the places of the network of this number."""
+    places = np.array(shown.evaluate("[...document.getElementById('map').map.places]")) / STEPS
+    return (
+        np.allclose(places.reshape(-1, 2), places_of(number, DIGITS), atol=1 / STEPS)
+        and on_map(shown, "chosen") == vertex
+        and set(on_map(shown, "near")) == near(vertex)
     )
 
 
@@ -150,7 +141,6 @@ def test_an_opened_hyperedge_has_its_members_and_they_can_be_chosen(digits):
         assert card.locator("h3").inner_text() == f"Image {numbers[1]}"
         assert shown.evaluate("document.activeElement.innerText") == f"Image {numbers[1]}"
         assert shown.evaluate("location.hash") == f"#digits-{numbers[1]}-hyper-attention"
-        wait_for_map(shown)
         assert is_ringed(shown, numbers[1], 0)
         assert complaints == []
 
@@ -177,22 +167,19 @@ def test_a_click_on_the_map_chooses_the_vertex_there(digits):
     path, insights = digits
     with browser.opened(path) as (shown, complaints):
         shown.locator("#map").scroll_into_view_if_needed()
-        wait_for_map(shown)
         for vertex in (42, 1200):
-            x, y = placed(places_of(0, DIGITS), [vertex])[0]
-            where = shown.evaluate(
-                f"(() => {{ const view = document.getElementById('map').view; const [left, top] = view.origin(); "
-                f"return {{x: left + view.scale('x')({x}), y: top + view.scale('y')({y})}}; }})()"
-            )
-            shown.locator("#map canvas").click(position=where)
+            box = shown.locator("#map").bounding_box()
+            x, y = (places_of(0, DIGITS)[vertex] + 0.02) / 1.04
+            at = {"x": float(x) * box["width"], "y": float(1 - y) * box["height"]}
+            shown.locator("#map").click(position=at)
             assert shown.get_attribute("#card", "data-vertex") == str(vertex)
+            assert shown.inner_text("#tip") == f"Image {vertex}: {DIGITS.class_names[DIGITS.y[vertex]]}"
             assert is_ringed(shown, vertex, 0)
-        colours = "document.getElementById('map').view.data('points').map((one) => one.colour)"
-        assert shown.evaluate(colours) == DIGITS.y.tolist()
+        assert pixel(shown, at["x"], at["y"] - 9) == INK  # the ring
+        assert on_map(shown, "colours") == DIGITS.y.tolist()
         shown.select_option("#colour-by", "prediction")
-        wait_for_map(shown)
         packed = np.rint(STEPS * insights["hyper-attention"].probability)
-        assert shown.evaluate(colours) == packed.argmax(axis=1).tolist()
+        assert on_map(shown, "colours") == packed.argmax(axis=1).tolist()
         assert is_ringed(shown, 1200, 0)
         assert complaints == []
 
@@ -204,15 +191,10 @@ def test_changing_the_network_keeps_the_vertex_and_asking_for_a_mistake_finds_on
     with browser.opened(path) as (shown, complaints):
         shown.fill("#find", "42")
         shown.press("#find", "Enter")
-        wait_for_map(shown)
-        shown.evaluate(HELD)
         shown.select_option("#network", label="hyper-conv")
         assert shown.inner_text("#card h3") == "Image 42"
         shown.fill("#find", "43")
         shown.press("#find", "Enter")
-        assert not shown.evaluate("Boolean(document.getElementById('map').view)")  # it is still being drawn
-        shown.evaluate("window.goOn()")
-        wait_for_map(shown)
         assert is_ringed(shown, 43, 1)
         assert shown.locator("#card .heat").count() == 0
         assert "has no attention" in shown.inner_text("#card")
@@ -231,19 +213,16 @@ def test_links_lead_to_a_vertex_and_a_network_and_colours_keep_it(digits):
         shown.goto("about:blank")
         shown.goto(f"{digits[0].as_uri()}#digits-42")
         assert shown.inner_text("#card h3") == "Image 42"
-        wait_for_map(shown)
         assert is_ringed(shown, 42, 0)
         shown.evaluate("location.hash = '#digits-99-hyper-conv'")
         browser.wait_until(shown, lambda: shown.inner_text("#card h3") == "Image 99")
         assert shown.evaluate("document.getElementById('network').selectedOptions[0].label") == "hyper-conv"
         top = "document.getElementById('explorer').getBoundingClientRect().top"
         browser.wait_until(shown, lambda: abs(shown.evaluate(top)) < 200)
-        wait_for_map(shown)
         assert is_ringed(shown, 99, 1)
-        shown.evaluate("window.before = document.getElementById('map').view")
+        before = shown.locator("#map").screenshot()
         shown.emulate_media(color_scheme="dark")
-        browser.wait_until(shown, lambda: shown.evaluate("document.getElementById('map').view !== window.before"))
-        wait_for_map(shown)
+        browser.wait_until(shown, lambda: shown.locator("#map").screenshot() != before)
         assert is_ringed(shown, 99, 1)
         for nowhere in ("#digits-5000", "#cora-1", "#digits-1-gat"):
             shown.evaluate(
@@ -319,8 +298,7 @@ def test_no_name_becomes_a_part_of_the_page(news):
         shown.click("#matches button >> nth=0")
         assert f"“{ATTACK}”" in shown.inner_text("#card")
         shown.locator("#map").scroll_into_view_if_needed()
-        wait_for_map(shown)
-        box = shown.locator("#map canvas").bounding_box()
+        box = shown.locator("#map").bounding_box()
         for share in np.linspace(0.02, 0.98, 40):
             shown.mouse.move(box["x"] + share * box["width"], box["y"] + 0.5 * box["height"])
         shown.wait_for_timeout(200)

@@ -20,14 +20,15 @@ def require():
 
 
 @contextmanager
-def opened(path, *, viewport=DESK, scheme="light"):
+def opened(path, *, viewport=DESK, scheme="light", scripts=True):
     """A page with a list of its complaints: console messages, errors, and requests beyond its own file."""
     from playwright.sync_api import sync_playwright
 
     complaints = []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=require())
-        page = browser.new_context(viewport=viewport, color_scheme=scheme, offline=True).new_page()
+        settings = {"viewport": viewport, "color_scheme": scheme, "java_script_enabled": scripts}
+        page = browser.new_context(offline=True, **settings).new_page()
         page.on("console", lambda message: complaints.append(f"{message.type}: {message.text}"))
         page.on("pageerror", lambda error: complaints.append(f"error: {error}"))
         page.on("request", lambda request: note_request(request.url, complaints))
@@ -39,16 +40,6 @@ def opened(path, *, viewport=DESK, scheme="light"):
 def note_request(url, complaints):
     if not url.startswith(("file:", "data:", "blob:")):
         complaints.append(f"request: {url}")
-
-
-def draw_all(page):
-    """Scroll through the page until each chart is drawn."""
-    for _ in range(100):
-        page.evaluate("document.querySelector('.chart:not([data-drawn])')?.scrollIntoView()")
-        page.wait_for_timeout(150)
-        if not page.evaluate("document.querySelectorAll('.chart:not([data-drawn])').length"):
-            break
-    page.evaluate("scrollTo(0, 0)")
 
 
 def wait_until(page, holds, *, seconds=30):

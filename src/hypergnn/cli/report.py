@@ -20,7 +20,10 @@ def register(commands: Commands) -> None:
     )
     parser.add_argument("folder", metavar="RUN", help="folder of `hypergnn reproduce` or `hypergnn train`, or results/")
     parser.add_argument("--out", metavar="FILE", help="the page (default: report.html in RUN)")
-    parser.add_argument("--figures", metavar="DIR", help="also write all charts as PNG and SVG to DIR")
+    parser.add_argument("--figures", metavar="DIR", help="also write all charts as files to DIR")
+    parser.add_argument(
+        "--formats", nargs="+", metavar="FORMAT", choices=["svg", "png", "pdf"], help="of the figures (default: svg)"
+    )
     parser.add_argument("--seed", type=int, metavar="N", help="seed of a random split (default: 0)")
     parser.add_argument("--data-dir", metavar="DIR", help="folder to search for datasets (default: HYPERGNN_DATA)")
     parser.add_argument("--quiet", action="store_true", help="print only the path of the page")
@@ -35,6 +38,7 @@ def _report(arguments: argparse.Namespace) -> int:
         arguments.folder,
         arguments.out,
         figures=arguments.figures,
+        formats=arguments.formats or ("svg",),
         data_dir=arguments.data_dir,
         seed=arguments.seed,
         on_step=None if arguments.quiet else _tell,
@@ -51,6 +55,8 @@ def _check(arguments: argparse.Namespace) -> None:
         path = Path(arguments.out)
         if path.is_dir() or not path.resolve().parent.is_dir():
             raise ValueError(f"--out must be a file in an existing folder; got {path}.")
+    if arguments.formats is not None and arguments.figures is None:
+        raise ValueError("--formats needs --figures DIR, the folder for the figures.")
     if arguments.figures is not None and Path(arguments.figures).is_file():
         raise ValueError(f"--figures must be a folder or a new name; {arguments.figures} is a file.")
 

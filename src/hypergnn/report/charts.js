@@ -1,67 +1,54 @@
-// Charts: each <div class="chart" data-chart="name"> gets the specification of that name, in the page's colours.
+// Charts are drawn already. What their marks say appears beside the pointer, and one of the learning curves is shown.
 
 const read = (id) => JSON.parse(document.getElementById(id)?.textContent ?? "null");
+const byId = (id) => document.getElementById(id);
 
-const charts = read("charts"); // {specs, themes, palette}
-const palette = charts.palette;
-const dark = matchMedia("(prefers-color-scheme: dark)");
-const drawn = new Map(); // element → its last drawing, {name, options, shown}: drawn again when the colours change
-
-const colour = (number) => (number < 0 ? "var(--line)" : palette[number % palette.length]);
-
-// Options: datasets, a function that returns the current data; dotSize; renderer; ready, called with the view.
-function draw(element, name, options = {}) {
-  const before = drawn.get(element);
-  const drawing = { name, options };
-  drawn.set(element, drawing);
-  element.view = null;
-  drawing.shown = embed(element, drawing, before?.shown);
+function showTip(words, { clientX, clientY }) {
+  const tip = byId("tip");
+  tip.textContent = words;
+  tip.hidden = false;
+  const { width, height } = tip.getBoundingClientRect();
+  const left = Math.min(Math.max(clientX - width / 2, 8), innerWidth - width - 8);
+  const top = clientY - height - 14 < 0 ? clientY + 18 : clientY - height - 14;
+  tip.style.transform = `translate(${Math.round(left)}px, ${Math.round(top)}px)`;
 }
 
-// One drawing after the other: an element never holds two, and only the last of several waiting ones is made.
-async function embed(element, drawing, before) {
-  (await before)?.finalize();
-  if (drawn.get(element) !== drawing) return null;
-  const { datasets, dotSize, renderer = "svg", ready } = drawing.options;
-  const config = charts.themes[dark.matches ? "dark" : "light"];
-  const spec = structuredClone(charts.specs[drawing.name]);
-  spec.description = element.getAttribute("aria-label"); // else Vega replaces it with its own text
-  if (datasets) spec.datasets = datasets();
-  if (dotSize) spec.layer[0].mark.size = dotSize;
-  const shown = await window.vegaEmbed(element, spec, { actions: false, ast: true, config, renderer, hover: false });
-  if (drawn.get(element) === drawing) {
-    element.view = shown.view;
-    element.dataset.drawn = drawing.name;
-    ready?.(shown.view);
+function hideTip() {
+  byId("tip").hidden = true;
+}
+
+// The text of a mark: its <title>, taken out so that the browser does not show it as well.
+function words(mark) {
+  const title = mark?.querySelector(":scope > title");
+  if (title) {
+    mark.dataset.words = title.textContent;
+    title.remove();
   }
-  return shown;
+  return mark?.dataset.words;
 }
 
-// Charts are drawn when they come near the screen.
-const nearby = new IntersectionObserver(
-  (entries) => {
-    for (const { isIntersecting, target } of entries) {
-      if (isIntersecting) {
-        nearby.unobserve(target);
-        draw(target, target.dataset.chart);
-      }
-    }
-  },
-  { rootMargin: "800px" },
-);
+function hint(event) {
+  const mark = event.target.closest?.(".trials circle, .hit");
+  const text = words(mark);
+  if (mark?.matches("circle")) words(mark.closest(".hit")); // else the browser shows the title around it
+  if (text) showTip(text, event);
+  else hideTip();
+}
 
-function start() {
-  for (const element of document.querySelectorAll(".chart[data-chart]")) nearby.observe(element);
-  dark.addEventListener("change", () => drawn.forEach(({ name, options }, element) => draw(element, name, options)));
-  addEventListener("beforeprint", () => {
-    for (const element of document.querySelectorAll(".chart[data-chart]:not([data-drawn])")) draw(element, element.dataset.chart);
+function startCharts() {
+  for (const chart of document.querySelectorAll(".chart")) {
+    chart.addEventListener("pointermove", hint);
+    chart.addEventListener("pointerdown", hint);
+    chart.addEventListener("pointerleave", hideTip);
+  }
+  addEventListener("scroll", hideTip, { passive: true });
+  addEventListener("keydown", (event) => {
+    if (event.key === "Escape") hideTip();
   });
-  const curves = document.getElementById("curve");
-  curves?.addEventListener("change", () => {
-    const element = document.getElementById("curve-chart");
-    const [chosen] = curves.selectedOptions;
-    element.dataset.chart = chosen.value;
-    element.setAttribute("aria-label", chosen.dataset.alt);
-    draw(element, chosen.value);
+  byId("curve")?.addEventListener("change", (event) => {
+    const figures = document.querySelectorAll(".curve");
+    figures.forEach((figure, number) => {
+      figure.hidden = number !== event.target.selectedIndex;
+    });
   });
 }

@@ -1,246 +1,291 @@
-"""The charts of a report, made with Vega-Altair. Colours come from the theme, light or dark.
+"""The charts of a report.
 
-A chart is as wide as its place on the page; :mod:`hypergnn.report.figures` gives it a fixed width.
+Colours come from the style sheet, light or dark. A chart is as wide as its place on the page;
+:mod:`hypergnn.report.figures` gives it a fixed width.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from statistics import fmean
+from typing import Any
 
-from hypergnn._utils.extras import import_extra
+import numpy as np
+
+from hypergnn.report.colours import PALETTE, UNKNOWN
+from hypergnn.report.drawing import STEP, WIDEST, Drawing
+from hypergnn.report.plane import Place, Plane, axis_below, axis_left
+from hypergnn.report.scales import Scale
+from hypergnn.report.svg import Svg, shortened, tag, text_width
+from hypergnn.report.words import counted
 
 Rows = Sequence[Mapping[str, Any]]
 
-PALETTE = (
-    "#3b6fb6",
-    "#e0912f",
-    "#3a9d6e",
-    "#c4524a",
-    "#8a63b8",
-    "#45aec4",
-    "#a98232",
-    "#d673a5",
-    "#7d8f3a",
-    "#868c96",
-)
-"""Colours of the classes, legible on light and dark backgrounds."""
-
-COLOURS: dict[Literal["light", "dark"], dict[str, str]] = {
-    "light": {
-        "paper": "#fbfaf7",
-        "card": "#ffffff",
-        "ink": "#1c2126",
-        "soft": "#5b646c",
-        "line": "#e3e0d8",
-        "accent": "#0b6a72",
-        "other": "#b8693a",
-        "wash": "#eef4f3",
-        "warn": "#9a4a12",
-        "warn-wash": "#fbf1e6",
-        "heat": "55%",
-    },
-    "dark": {
-        "paper": "#13171a",
-        "card": "#1a2024",
-        "ink": "#e8e6e1",
-        "soft": "#a2abb2",
-        "line": "#2d353a",
-        "accent": "#5fc3bd",
-        "other": "#e3a06c",
-        "wash": "#1c2b2c",
-        "warn": "#eba35c",
-        "warn-wash": "#2d241b",
-        "heat": "45%",
-    },
-}
-"""Colours of the page and its charts on a light and a dark background; ``heat`` is the largest share of accent in a
-cell, chosen so that text stays legible on it."""
-
-_FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", Arial, sans-serif'
 _ROW = 34
 """Height of a row of a chart, in pixels."""
+_TRIAL_ROW = 42
+_NUMBERS = 6
+"""Room for the numbers and the title of a vertical axis."""
+_ACCURACY = "test accuracy, %"
+_COLUMNS = 40
+"""Most epochs that can be hovered over in a chart of curves."""
 
 
-def theme(paper: Literal["light", "dark"]) -> dict[str, Any]:
-    """Vega-Lite's configuration for charts on a light or dark background.
-
-    Example:
-        >>> theme("dark")["style"]["measured"]["color"]
-        '#5fc3bd'
-    """
-    colours = COLOURS[paper]
-    accent, ink, soft, line = (colours[name] for name in ("accent", "ink", "soft", "line"))
-    text = {"labelColor": soft, "titleColor": soft, "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": 400}
-    return {
-        "background": "transparent",
-        "font": _FONT,
-        "view": {"stroke": None},
-        "axis": {**text, "gridColor": line, "domain": False, "ticks": False, "labelPadding": 8, "titlePadding": 10},
-        "axisX": {"tickCount": 6, "labelOverlap": True},
-        "axisY": {"labelLimit": 210},
-        "legend": {**text, "orient": "top", "title": None, "symbolStrokeWidth": 2},
-        "range": {"category": [accent, colours["other"]]},
-        "style": {
-            "measured": {"color": accent, "filled": True, "size": 90, "opacity": 1},
-            "interval": {"color": accent, "strokeWidth": 2.5, "opacity": 0.55},
-            "published": {"color": ink, "filled": False, "strokeWidth": 1.6, "size": 80, "opacity": 1},
-            "spread": {"color": ink, "strokeWidth": 1, "opacity": 0.5},
-            "trial": {"color": accent, "size": 34, "opacity": 0.35},
-            "mean": {"color": ink, "opacity": 1},
-            "members": {"color": ink, "filled": False, "strokeWidth": 1.3, "size": 60, "opacity": 0.8},
-            "chosen": {"color": ink, "filled": False, "strokeWidth": 3, "size": 260, "opacity": 1},
-        },
-    }
-
-
-def dots(rows: Rows) -> Any:
+def dots(rows: Rows) -> Drawing:
     """Measured means with their intervals, and published means, one row per method.
 
     Args:
         rows: Each with ``row``, ``mean``, ``low`` and ``high`` (``None`` if nothing was measured), ``published`` and
             its range ``from`` and ``to`` (``None`` if there is none).
+
+    Example:
+        >>> row = {"row": "GCN", "mean": 81.5, "low": 81.0, "high": 82.0, "published": 80.0, "from": None, "to": None}
+        >>> dots([row]).summary
+        'GCN: measured 81.50, 95 % interval 81.00 to 82.00, published 80.00.'
     """
-    alt = _altair()
-    base = _rows(alt, rows)
-    tooltip = _tooltip(alt, rows)
-    parts = {
-        "spread": base.mark_rule(style="spread", aria=False).encode(x="from:Q", x2="to:Q"),
-        "published": base.mark_point(style="published", shape="diamond").encode(x="published:Q", tooltip=tooltip),
-        "interval": base.mark_rule(style="interval", aria=False).encode(x="low:Q", x2="high:Q"),
-        "measured": base.mark_point(style="measured", shape="circle").encode(x="mean:Q", tooltip=tooltip),
-    }
-    fields = {"spread": "from", "published": "published", "interval": "low", "measured": "mean"}
-    layers = [part for name, part in parts.items() if any(row[fields[name]] is not None for row in rows)]
-    scale = alt.Scale(zero=False, nice=True, padding=12)
-    layers[0] = layers[0].encode(x=alt.X(layers[0].encoding.x.shorthand, title="test accuracy, %", scale=scale))
-    return alt.layer(*layers).properties(height=_ROW * len(rows))
+    scale = Scale.over(row[name] for row in rows for name in ("mean", "low", "high", "published", "from", "to"))
+
+    def paint(plane: Plane) -> list[Svg]:
+        found = axis_below(plane, scale.ticks(), scale, _ACCURACY, grid=True)
+        for at, row in enumerate(rows):
+            down = _ROW * (at + 0.5)
+            marks = []
+            if row["from"] is not None:
+                marks.append(plane.line("spread", (scale(row["from"]), down), (scale(row["to"]), down)))
+            if row["low"] is not None:
+                marks.append(plane.line("interval", (scale(row["low"]), down), (scale(row["high"]), down)))
+            if row["published"] is not None:
+                marks.append(plane.diamond("published", (scale(row["published"]), down)))
+            if row["mean"] is not None:
+                marks.append(plane.dot("measured", (scale(row["mean"]), down), 5))
+            words = "\n".join([row["row"], *_numbers(row)])
+            name = _name(plane, row["row"], down)
+            found.append(plane.row(down, _ROW, words, name, tag("g", {"class": "marks"}, *marks)))
+        return found
+
+    summary = " ".join(f"{row['row']}: {', '.join(_numbers(row))}." for row in rows)
+    return Drawing("dots", _ROW * len(rows), _room([row["row"] for row in rows]), paint, summary)
 
 
-def trials(rows: Rows, order: Sequence[str]) -> Any:
+def trials(rows: Rows, order: Sequence[str]) -> Drawing:
     """A dot per trial, and a line at the mean of each row.
 
     Args:
         rows: Each with ``row``, ``seed`` and ``value``.
         order: The rows from top to bottom.
+
+    Example:
+        >>> trials([{"row": "GCN", "seed": seed, "value": 80.0 + seed} for seed in range(3)], ["GCN"]).summary
+        'GCN: 3 trials, mean 81.00, from 80.0 to 82.0.'
     """
-    alt = _altair()
-    scattered = [{**row, "lift": _lift(row["seed"])} for row in rows]
-    base = alt.Chart(alt.InlineData(values=scattered)).encode(
-        y=alt.Y("row:N", sort=list(order), title=None), x=alt.X("value:Q", title="test accuracy, %", scale=_loose(alt))
-    )
-    dots_ = base.mark_circle(style="trial").encode(
-        yOffset=alt.YOffset("lift:Q", scale=alt.Scale(domain=[-0.7, 0.7])),
-        tooltip=[alt.Tooltip("row:N"), alt.Tooltip("seed:Q"), alt.Tooltip("value:Q", format=".1f")],
-    )
-    mean = base.mark_tick(style="mean", thickness=2, size=_ROW * 0.7).encode(x=alt.X("mean(value):Q"))
-    return alt.layer(dots_, mean).properties(height=(_ROW + 8) * len(order))
+    scale = Scale.over(row["value"] for row in rows)
+    own = {name: [row for row in rows if row["row"] == name] for name in order}
+    means = {name: fmean(row["value"] for row in found) for name, found in own.items()}
+    words = {name: _spread([row["value"] for row in found]) for name, found in own.items()}
+
+    def paint(plane: Plane) -> list[Svg]:
+        found = axis_below(plane, scale.ticks(), scale, _ACCURACY, grid=True)
+        for at, name in enumerate(order):
+            down = _TRIAL_ROW * (at + 0.5)
+            round_ = [
+                plane.dot(
+                    None,
+                    (scale(row["value"]), down + _lift(row["seed"]) * 0.7 * _TRIAL_ROW),
+                    3.2,
+                    f"seed {row['seed']}: {row['value']:.1f} %" if plane.is_on_page else "",
+                )
+                for row in own[name]
+            ]
+            mean, half = scale(means[name]), 0.35 * _ROW
+            line = plane.line("mean", (mean, down - half), (mean, down + half))
+            marks = (_name(plane, name, down), tag("g", {"class": "trials"}, *round_), line)
+            found.append(plane.row(down, _TRIAL_ROW, f"{name}\n{words[name]}", *marks))
+        return found
+
+    summary = " ".join(f"{name}: {words[name]}." for name in order)
+    return Drawing("strips", _TRIAL_ROW * len(order), _room(order), paint, summary)
 
 
-def lines(rows: Rows, x_title: str, *, doubling: bool = False) -> Any:
+def lines(rows: Rows, x_title: str, *, doubling: bool = False) -> Drawing:
     """Accuracy against a setting: measured as lines with their intervals, published as diamonds.
 
     Args:
         rows: Each with ``row``, ``x``, ``mean``, ``low``, ``high`` and ``published``.
         x_title: The name of the setting.
         doubling: Whether the axis of the setting is logarithmic.
+
+    Example:
+        >>> row = {"row": "GCN", "x": 4, "mean": 81.5, "low": 81.0, "high": 82.0, "published": None}
+        >>> lines([row], "layers").summary
+        'layers 4: GCN measured 81.50, 95 % interval 81.00 to 82.00.'
     """
-    alt = _altair()
-    ticks = sorted({row["x"] for row in rows})
-    scale = alt.Scale(type="log", base=2, nice=False, padding=12) if doubling else alt.Scale(zero=False, padding=12)
-    x = alt.X("x:Q", title=x_title, axis=alt.Axis(values=ticks, grid=False, labelOverlap=False), scale=scale)
-    legend = alt.Legend(symbolOpacity=1, symbolType="stroke")
-    colour = alt.Color("row:N", sort=None, scale=alt.Scale(range="category"), legend=legend)
-    y = alt.Y("mean:Q", title="test accuracy, %", scale=_loose(alt))
-    base = alt.Chart(alt.InlineData(values=list(rows))).encode(x=x, color=colour)
-    tooltip = _tooltip(alt, rows)
-    layers = [
-        base.mark_area(opacity=0.18, aria=False).encode(y=alt.Y("low:Q", title="test accuracy, %"), y2="high:Q"),
-        base.mark_line(strokeWidth=2).encode(y=y),
-        base.mark_circle(size=45, opacity=1).encode(y=y, tooltip=tooltip),
+    settings = sorted({row["x"] for row in rows})
+    series = list(dict.fromkeys(row["row"] for row in rows))
+    across = Scale.over(settings, is_logarithmic=doubling)
+    up = Scale.over(row[name] for row in rows for name in ("mean", "low", "high", "published"))
+    at = {setting: [row for row in rows if row["x"] == setting] for setting in settings}
+    hints = [
+        "\n".join([f"{x_title} {setting}", *(f"{row['row']}: {', '.join(_numbers(row))}" for row in at[setting])])
+        for setting in settings
     ]
-    if any(row["published"] is not None for row in rows):  # Vega warns about an empty layer
-        published = base.mark_point(shape="diamond", size=80, filled=False, strokeWidth=1.6)
-        layers.append(published.encode(y="published:Q", tooltip=tooltip))
-    return alt.layer(*layers).properties(height=280)
+
+    def paint(plane: Plane) -> list[Svg]:
+        found = axis_left(plane, up.ticks(9), up, _ACCURACY)
+        found += axis_below(plane, [(one, str(one)) for one in settings], across, x_title, grid=False)
+        found += plane.columns([across(one) for one in settings], hints)
+        for number, name in enumerate(series):
+            own = sorted((row for row in rows if row["row"] == name), key=lambda row: row["x"])
+            found.append(tag("g", {"class": _series(number)}, *_line(plane, own, across, up)))
+        return found
+
+    words = " ".join(
+        f"{x_title} {setting}: " + "; ".join(f"{row['row']} {', '.join(_numbers(row))}" for row in at[setting]) + "."
+        for setting in settings
+    )
+    legend = [(_series(number), name) for number, name in enumerate(series)]
+    return Drawing("lines", 280, _NUMBERS, paint, words, legend)
 
 
-def curves(rows: Rows) -> Any:
+def curves(rows: Rows) -> Drawing:
     """The losses of each trial against the epoch.
 
     Args:
         rows: Each with ``epoch``, ``loss``, ``part`` and ``seed``.
+
+    Example:
+        >>> losses = [{"epoch": epoch, "loss": 2.0 / epoch, "part": "training", "seed": 0} for epoch in (1, 2, 4)]
+        >>> curves(losses).summary
+        'Mean training loss: 2 at first, 0.5 at the end.'
     """
-    alt = _altair()
-    return (
-        alt.Chart(alt.InlineData(values=list(rows)))
-        .mark_line(strokeWidth=1.4, opacity=0.55, interpolate="monotone")
-        .encode(
-            x=alt.X("epoch:Q", title="epoch", axis=alt.Axis(grid=False)),
-            y=alt.Y("loss:Q", title="loss", scale=alt.Scale(zero=False, nice=True)),
-            color=alt.Color("part:N", sort=None, scale=alt.Scale(range="category")),
-            detail="seed:N",
-        )
-        .properties(height=320)
+    across = Scale.over((row["epoch"] for row in rows), margin=0.01)
+    up = _from_zero(Scale.over(row["loss"] for row in rows))
+    parts: dict[str, dict[int, list[tuple[int, float]]]] = {}
+    for row in sorted(rows, key=lambda row: row["epoch"]):
+        parts.setdefault(row["part"], {}).setdefault(row["seed"], []).append((row["epoch"], row["loss"]))
+    epochs = sorted({row["epoch"] for row in rows})
+
+    def paint(plane: Plane) -> list[Svg]:
+        found = axis_left(plane, up.ticks(8), up, "loss")
+        found += axis_below(plane, across.ticks(9), across, "epoch", grid=False)
+        some = epochs[:: math.ceil(len(epochs) / _COLUMNS)]
+        found += plane.columns([across(epoch) for epoch in some], [_losses(epoch, parts) for epoch in some])
+        for number, own in enumerate(parts.values()):
+            drawn = [plane.curve("thin", _places(plane, one, across, up)) for one in own.values()]
+            found.append(tag("g", {"class": _series(number)}, *drawn))
+        return found
+
+    words = " ".join(f"Mean {part} loss: {_course(list(own.values()))}." for part, own in parts.items())
+    return Drawing(
+        "curves", 320, _NUMBERS, paint, words, [(_series(number), part) for number, part in enumerate(parts)]
     )
 
 
-def embedding(points: Rows = (), legend: Sequence[str] = ()) -> Any:
-    """The map of a network's vertices. The page fills in the points, and which are ``chosen`` and ``members``.
+def embedding(points: Rows, legend: Sequence[str], height: float) -> Drawing:
+    """The map of a network's vertices, for a figure.
 
     Args:
-        points: Each with ``x``, ``y``, ``colour`` (number of the class, -1 if unknown) and ``label``.
-        legend: Names of the classes for a legend beside the map; none if omitted.
+        points: Each with ``x`` and ``y`` between 0 and 1, and ``colour`` (number of the class, -1 if unknown).
+        legend: Names of the classes.
+        height: Of the map, in pixels.
+
+    Example:
+        >>> embedding([{"x": 0.5, "y": 0.5, "colour": 0}], ["theory"], 400).summary
+        'Map of 1 vertices in 1 classes.'
     """
-    alt = _altair()
+    radius = math.sqrt(min(max(70_000 / max(len(points), 1), 6), 30) / math.pi)
 
-    def place(field: str) -> dict[str, Any]:
-        return {"axis": None, "scale": alt.Scale(domain=[-0.02, 1.02]), "field": field, "type": "quantitative"}
+    def paint(plane: Plane) -> list[Svg]:
+        inner = Scale(-0.02, 1.02)
+        found = [
+            tag(
+                "circle",
+                {
+                    "fill": _colour(point["colour"]),
+                    "cx": plane.across(inner(point["x"])),
+                    "cy": f"{plane.height * (1 - inner(point['y'])):.1f}",
+                    "r": radius,
+                },
+            )
+            for point in points
+        ]
+        return [tag("g", {"fill-opacity": 0.72}, *found)]
 
-    def layer(name: str) -> Any:
-        return alt.Chart(alt.NamedData(name=name)).encode(x=alt.X(**place("x")), y=alt.Y(**place("y")))
-
-    domain: list[Any] = list(legend) or [-1, *range(len(PALETTE))]
-    colours = [*PALETTE] * (len(legend) // len(PALETTE) + 1) if legend else ["#9aa1a8", *PALETTE]
-    number = "datum.label" if legend else f"datum.colour < 0 ? -1 : datum.colour % {len(PALETTE)}"
-    dots_ = (
-        layer("points")
-        .transform_calculate(number=number)
-        .mark_circle(size=min(max(70_000 / max(len(points), 1), 6), 30), opacity=0.72)
-        .encode(
-            color=alt.Color(
-                "number:N",
-                scale=alt.Scale(domain=domain, range=colours[: len(domain)]),
-                legend=alt.Legend(orient="right", symbolOpacity=1) if legend else None,
-            ),
-            tooltip=alt.Tooltip("label:N", title=" "),
-        )
-    )
-    marks = [layer(name).mark_point(style=name, shape="circle", tooltip=None) for name in ("members", "chosen")]
-    chart = alt.layer(dots_, *marks).properties(height=440)
-    chart.datasets = {"points": list(points), "members": [], "chosen": []}
-    return chart
+    key = [(_colour(number), name) for number, name in enumerate(legend)]
+    words = f"Map of {len(points)} vertices in {len(legend)} classes."
+    return Drawing("map", height, 0, paint, words, key, legend_at_right=True, has_axis=False)
 
 
-def _altair() -> Any:
-    return import_extra("altair", "report", "a report")
+def _line(plane: Plane, rows: Rows, across: Scale, up: Scale) -> list[Svg]:
+    """A series: the band of its intervals, its line, its points, and the published points."""
+    found = []
+    if known := [row for row in rows if row["low"] is not None]:
+        low, high = (_places(plane, [(row["x"], row[end]) for row in known], across, up) for end in ("low", "high"))
+        found.append(plane.curve("band", [*high, *reversed(low)], closed=True))
+    measured = _places(plane, [(row["x"], row["mean"]) for row in rows if row["mean"] is not None], across, up)
+    found += [plane.curve("line", measured)] if len(measured) > 1 else []
+    found += [plane.dot("point", place, 4) for place in measured]
+    stated = [(row["x"], row["published"]) for row in rows if row["published"] is not None]
+    return [*found, *(plane.diamond("ring", place) for place in _places(plane, stated, across, up))]
 
 
-def _rows(alt: Any, rows: Rows) -> Any:
-    order = [row["row"] for row in rows]
-    return alt.Chart(alt.InlineData(values=list(rows))).encode(y=alt.Y("row:N", sort=order, title=None))
+def _places(plane: Plane, points: Sequence[tuple[float, float]], across: Scale, up: Scale) -> list[Place]:
+    return [(across(x), plane.height * (1 - up(y))) for x, y in points]
 
 
-def _tooltip(alt: Any, rows: Rows) -> list[Any]:
-    """The tooltip of a point, with the fields that the rows have."""
-    known = {name for row in rows for name, value in row.items() if value is not None}
-    fields = [("mean", "measured"), ("low", "interval from"), ("high", "to"), ("published", "published")]
-    numbers = [alt.Tooltip(f"{name}:Q", title=title, format=".2f") for name, title in fields if name in known]
-    return [alt.Tooltip("row:N", title=" "), *numbers]
+def _from_zero(scale: Scale) -> Scale:
+    """The axis, from 0 on if that adds little to it."""
+    return Scale(0.0, scale.high) if scale.low < scale.high / 3 else scale
 
 
-def _loose(alt: Any) -> Any:
-    return alt.Scale(zero=False, nice=True, padding=10)
+def _name(plane: Plane, words: str, down: float) -> Svg:
+    """The name of a row, at the left of the plane."""
+    return plane.text("name", (0, down + 4), shortened(words, STEP * WIDEST - 12), anchor="end", aside=-10)
+
+
+def _room(names: Sequence[str]) -> int:
+    """Room at the left for names, in steps."""
+    widest = max((text_width(name) for name in names), default=0)
+    return min(math.ceil((widest + 12) / STEP), WIDEST)
+
+
+def _numbers(row: Mapping[str, Any]) -> list[str]:
+    """The numbers of a point in words."""
+    found = []
+    if row["mean"] is not None:
+        found.append(f"measured {row['mean']:.2f}")
+    if row["low"] is not None:
+        found.append(f"95 % interval {row['low']:.2f} to {row['high']:.2f}")
+    if row["published"] is not None:
+        found.append(f"published {row['published']:.2f}")
+    return found
+
+
+def _spread(values: Sequence[float]) -> str:
+    return f"{counted(len(values), 'trial')}, mean {fmean(values):.2f}, from {min(values):.1f} to {max(values):.1f}"
+
+
+def _losses(epoch: int, parts: Mapping[str, Mapping[int, Sequence[tuple[int, float]]]]) -> str:
+    """What is shown over an epoch: the mean loss of the trials that ran so long, between the epochs that are drawn."""
+    found = []
+    for part, own in parts.items():
+        running = [np.array(one).T for one in own.values() if one[-1][0] >= epoch]
+        losses = [float(np.interp(epoch, *one)) for one in running]
+        found += [f"{part} {fmean(losses):.3g}, {counted(len(losses), 'trial')}"] if losses else []
+    return "\n".join([f"epoch {epoch}", *found])
+
+
+def _course(trials: Sequence[Sequence[tuple[int, float]]]) -> str:
+    first, last = (fmean(one[at][1] for one in trials) for at in (0, -1))
+    return f"{first:.3g} at first, {last:.3g} at the end"
+
+
+def _series(number: int) -> str:
+    return f"series-{number % 4}"
+
+
+def _colour(number: int) -> str:
+    return UNKNOWN if number < 0 else PALETTE[number % len(PALETTE)]
 
 
 def _lift(seed: int) -> float:

@@ -1,6 +1,6 @@
 // The explorer: a map of the vertices, and for a chosen one its classes, its hyperedges and the attention they get.
 
-const explorer = read("networks"); // {datasets, networks}
+const explorer = read("networks"); // {datasets, networks, palette}
 const FEW = 12; // hyperedges listed at first
 const MANY = 60; // members of a hyperedge listed at first; larger hyperedges are not ringed
 const PARTS = ["not in the split", "training", "validation", "test"];
@@ -19,11 +19,11 @@ function make(tag, attributes = {}, ...content) {
 
 const counted = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
 const percent = (share) => (share > 0 && share < 0.01 ? "< 1 %" : `${Math.round(100 * share)} %`);
+const colour = (number) => explorer.palette.at(number < 0 ? -1 : number % (explorer.palette.length - 1)); // the last: unknown
 const dot = (number) => make("i", { class: "dot", style: { "--c": colour(number) }, "aria-hidden": "true" });
 
 const cache = { vertices: {}, nets: {} };
-const state = { net: null, vertex: 0 };
-const byId = (id) => document.getElementById(id);
+const state = { net: null, vertex: 0, map: null };
 
 function open(number) {
   const packed = explorer.networks[number];
@@ -49,17 +49,6 @@ function firstVertex() {
   return 0;
 }
 
-const place = (v) => ({ x: state.net.places[2 * v] / STEPS, y: state.net.places[2 * v + 1] / STEPS });
-
-function points() {
-  const { vertices, predicted } = state.net;
-  const byTruth = byId("colour-by").value === "truth";
-  return Array.from({ length: vertices.n }, (_, v) => {
-    const number = byTruth ? vertices.truthOf(v) : predicted[v];
-    return { ...place(v), colour: number, label: `${vertices.title(v)}: ${vertices.className(number)}` };
-  });
-}
-
 // The vertices to ring: the chosen one, and those that share a hyperedge of moderate size with it.
 function around() {
   const { vertices } = state.net;
@@ -70,38 +59,12 @@ function around() {
   return { near: [...near], nLarge: own.length - small.length };
 }
 
-const rings = () => ({ chosen: [place(state.vertex)], members: around().near.map(place) });
-
 function drawMap() {
-  const { classes, n } = state.net.vertices;
-  byId("map-key").replaceChildren(...classes.map((name, number) => make("li", {}, dot(number), name)));
-  const dotSize = Math.min(Math.max(70000 / n, 6), 30); // the more vertices, the smaller their dots
-  draw(byId("map"), "map", { datasets: () => ({ points: points(), ...rings() }), dotSize, renderer: "canvas", ready: listen });
-}
-
-// The view may become ready after another vertex was chosen: ring the current one.
-function listen(view) {
-  ring();
-  view.addEventListener("click", (event) => {
-    const box = view.container().querySelector("canvas").getBoundingClientRect();
-    const [left, top] = view.origin();
-    const x = event.clientX - box.left - left;
-    const y = event.clientY - box.top - top;
-    const { places, vertices } = state.net;
-    let best = -1;
-    let nearest = 24 ** 2; // about the width of a finger
-    for (let v = 0; v < vertices.n; v += 1) {
-      const dx = view.scale("x")(places[2 * v] / STEPS) - x;
-      const dy = view.scale("y")(places[2 * v + 1] / STEPS) - y;
-      if (dx * dx + dy * dy < nearest) [best, nearest] = [v, dx * dx + dy * dy];
-    }
-    if (best >= 0) choose(best);
-  });
-}
-
-function ring() {
-  const { chosen, members } = rings();
-  byId("map").view?.data("chosen", chosen).data("members", members).run();
+  const { vertices, places, predicted } = state.net;
+  byId("map-key").replaceChildren(...vertices.classes.map((name, number) => make("li", {}, dot(number), name)));
+  const byTruth = byId("colour-by").value === "truth";
+  const colours = Array.from({ length: vertices.n }, (_, v) => (byTruth ? vertices.truthOf(v) : predicted[v]));
+  state.map.show(places, colours, (v) => `${vertices.title(v)}: ${vertices.className(colours[v])}`);
 }
 
 function choose(vertex) {
@@ -109,7 +72,6 @@ function choose(vertex) {
   const losesFocus = isInCard || byId("matches").contains(document.activeElement);
   state.vertex = vertex;
   remember();
-  ring();
   byId("matches").replaceChildren();
   show();
   if (losesFocus) byId("card").querySelector("h3").focus({ preventScroll: !isInCard });
@@ -152,11 +114,12 @@ function show() {
   byId("card").replaceChildren(top, make("h4", {}, "Predicted probabilities"), shares(vertex), ...hyperedges(vertex));
   byId("card").dataset.vertex = vertex;
   byId("status").textContent = `${vertices.title(vertex)}: truth ${vertices.className(truth)}, prediction ${vertices.className(predicted)}`;
-  byId("ring-note").textContent = ringed();
+  const { near, nLarge } = around();
+  state.map.ring(vertex, near);
+  byId("ring-note").textContent = ringed(near, nLarge);
 }
 
-function ringed() {
-  const { near, nLarge } = around();
+function ringed(near, nLarge) {
   const { noun } = state.net.vertices;
   const others = near.length ? `, and ${counted(near.length, noun)} that share a hyperedge with it` : "";
   const large = nLarge ? ` Not ringed: ${counted(nLarge, "hyperedge")} with more than ${MANY} members.` : "";
@@ -308,7 +271,9 @@ function anyVertex(fits) {
 }
 
 function startExplorer() {
-  if (!explorer?.networks.length) return;
+  if (!explorer.networks.length) return;
+  state.map = new VertexMap(byId("map"), colour, { onChoose: choose });
+  byId("map").map = state.map;
   byId("network").addEventListener("change", (event) => {
     open(Number(event.target.value));
     remember();
@@ -327,5 +292,5 @@ function startExplorer() {
   if (!follow()) open(0);
 }
 
-start();
+startCharts();
 startExplorer();

@@ -1,4 +1,4 @@
-"""The charts of a page as PNG and SVG files, on a white background, with a title and a key."""
+"""The charts of a page as files, on a white background, with a title and a key."""
 
 from __future__ import annotations
 
@@ -12,56 +12,73 @@ import numpy.typing as npt
 
 from hypergnn._utils.extras import import_extra
 from hypergnn.persistence.files import write_atomic
-from hypergnn.report.charts import COLOURS, embedding, theme
+from hypergnn.report.charts import embedding
+from hypergnn.report.drawing import Drawing
 from hypergnn.report.insight import Insight
 from hypergnn.report.page import Chart
 
+FORMATS = ("svg", "png", "pdf")
 _WIDTH = 460
 _PIXELS = 3.0
 """Pixels of a PNG per unit of the chart, high enough for print."""
 
 
-def save(charts: Sequence[Chart], maps: Sequence[tuple[Insight, npt.NDArray[np.float32], str]], folder: Path) -> None:
-    """Write each chart, and the map of each network, as ``<name>.png`` and ``<name>.svg``.
+def check_formats(formats: Sequence[str]) -> None:
+    """Raise if a format is not known, or if its library is not installed.
+
+    Example:
+        >>> check_formats(["svg", "gif"])
+        Traceback (most recent call last):
+        ValueError: formats must be among svg, png, pdf; got gif.
+    """
+    unknown = [one for one in formats if one not in FORMATS]
+    if unknown or not formats:
+        raise ValueError(f"formats must be among {', '.join(FORMATS)}; got {', '.join(unknown) or 'none'}.")
+    if set(formats) != {"svg"}:
+        _converter()
+
+
+def save(
+    charts: Sequence[Chart],
+    maps: Sequence[tuple[Insight, npt.NDArray[np.float32], str]],
+    folder: Path,
+    formats: Sequence[str] = ("svg",),
+) -> None:
+    """Write each chart, and the map of each network, as ``<name>.<format>``.
 
     Args:
         charts: The charts.
         maps: Networks with their maps and labels.
         folder: The folder, created if missing.
+        formats: Among ``"svg"``, ``"png"`` and ``"pdf"``; the last two need the extra ``figures``.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    named = {chart.name: _titled(chart.chart, chart.caption, chart.key) for chart in charts}
-    key = "t-SNE of the hidden features; the colour is the true class."
-    named |= {f"map-{label}": _titled(_map(insight, places), label, key) for insight, places, label in maps}
-    for name, chart in named.items():
+    named = {chart.name: chart.chart.figure(chart.caption, chart.key, _WIDTH) for chart in charts}
+    key = "t-SNE of the hidden features; the colour is the true class"
+    named |= {f"map-{label}": _map(insight, places).figure(label, key, _WIDTH) for insight, places, label in maps}
+    for name, drawn in named.items():
         stem = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
-        for ending, content in _drawn(chart).items():
-            write_atomic(folder / f"{stem}.{ending}", content)
+        for one in dict.fromkeys(formats):
+            write_atomic(folder / f"{stem}.{one}", _converted(drawn, one))
 
 
-def _titled(chart: Any, title: str, key: str) -> Any:
-    """A chart that can be read without the page: with its title, and what its marks mean below it."""
-    words = {"text": title, "anchor": "start", "fontWeight": 600, "fontSize": 13, "offset": 8}
-    if key:
-        words |= {"subtitle": key, "subtitleFontSize": 11, "subtitleColor": COLOURS["light"]["soft"]}
-    return chart.properties(title=words)
+def _converted(figure: str, target: str) -> bytes:
+    if target == "svg":
+        return figure.encode()
+    convert = _converter()
+    content: bytes = convert.svg_to_png(figure, scale=_PIXELS) if target == "png" else convert.svg_to_pdf(figure)
+    return content
 
 
-def _drawn(chart: Any) -> dict[str, bytes]:
-    convert = import_extra("vl_convert", "report", "figures")
-    specification = chart.properties(width=_WIDTH).to_dict()
-    specification["config"] = {**theme("light"), "background": "white"}
-    return {
-        "svg": convert.vegalite_to_svg(specification).encode(),
-        "png": convert.vegalite_to_png(specification, scale=_PIXELS),
-    }
+def _converter() -> Any:
+    return import_extra("vl_convert", "figures", "figures as PNG or PDF")
 
 
-def _map(insight: Insight, places: npt.NDArray[np.float32]) -> Any:
+def _map(insight: Insight, places: npt.NDArray[np.float32]) -> Drawing:
     """A square map with a legend of its classes."""
     names = [name.replace("_", " ") for name in insight.data.class_names]
     rows = [
-        {"x": float(x), "y": float(y), "colour": int(number), "label": names[number] if number >= 0 else "unknown"}
-        for (x, y), number in zip(places.round(4), insight.data.y, strict=True)
+        {"x": float(x), "y": float(y), "colour": int(number)}
+        for (x, y), number in zip(places, insight.data.y, strict=True)
     ]
-    return embedding(rows, legend=names).properties(height=_WIDTH)
+    return embedding(rows, names, _WIDTH)

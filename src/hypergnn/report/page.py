@@ -14,7 +14,8 @@ from typing import Any
 from hypergnn import __version__
 from hypergnn._utils.extras import import_extra
 from hypergnn.experiments.verdicts import Verdict
-from hypergnn.report.charts import COLOURS, PALETTE, embedding, theme
+from hypergnn.report.colours import COLOURS, PALETTE, UNKNOWN
+from hypergnn.report.drawing import STEP, WIDEST, Drawing, marks_style
 
 
 @dataclass(frozen=True)
@@ -22,26 +23,21 @@ class Chart:
     """A chart with its texts."""
 
     name: str
-    chart: Any
+    chart: Drawing
     caption: str
     detail: str = ""
     key: str = ""
     """What the marks mean, for a figure that stands alone; the page has legends."""
 
     @cached_property
-    def specification(self) -> dict[str, Any]:
-        """The chart for Vega-Lite, as wide as its place on the page; colours come from the page's theme."""
-        return _specification(self.chart)
+    def svg(self) -> str:
+        """The chart for the page; colours come from the style sheet."""
+        return self.chart.inline(self.alt)
 
     @property
     def alt(self) -> str:
         """A description for screen readers."""
         return f"{self.caption}. {self.detail}".strip()
-
-    @property
-    def room(self) -> int:
-        """Height in pixels, axis and legend included, so that the page does not move when it is drawn."""
-        return int(self.chart.height) + 50
 
 
 @dataclass(frozen=True)
@@ -156,47 +152,33 @@ def render(page: Page) -> str:
     jinja2 = import_extra("jinja2", "report", "a report")
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     template = environment.from_string(_file("page.html"))
-    specs = {chart.name: chart.specification for chart in page.charts}
-    if page.networks:
-        specs["map"] = _specification(embedding())
-    themes = {"light": theme("light"), "dark": theme("dark")}
-    scripts = _scripts()
+    script = _script()
     text: str = template.render(
         page=page,
         version=__version__,
-        css=_colours() + _file("page.css"),
-        charts=as_json({"specs": specs, "themes": themes, "palette": PALETTE}),
-        networks=as_json({"datasets": page.datasets, "networks": page.networks}),
-        scripts=scripts,
-        digests=map(_digest, scripts),
+        css=_css(),
+        networks=as_json({"datasets": page.datasets, "networks": page.networks, "palette": [*PALETTE, UNKNOWN]}),
+        script=script,
+        digest=_digest(script),
     )
     return text
 
 
 def weight(page: Page) -> int:
-    """Bytes of the scripts, the style and the charts of a page: all that is large, except networks."""
-    fixed = sum(len(text.encode()) for text in (*_scripts(), _file("page.css"), _file("page.html")))
-    return fixed + sum(len(as_json({chart.name: chart.specification}).encode()) for chart in page.charts)
-
-
-def _scripts() -> list[str]:
-    return [_bundle(), "\n".join(map(_file, ("charts.js", "unpacking.js", "explorer.js")))]
-
-
-def _specification(chart: Any) -> dict[str, Any]:
-    found: dict[str, Any] = chart.properties(width="container").to_dict()
-    del found["config"], found["$schema"]
-    found["autosize"] = {"type": "fit-x", "contains": "padding"}
-    return found
+    """Bytes of the script, the style and the charts of a page: all that is large, except networks."""
+    parts = (_script(), _css(), _file("page.html"), *(chart.svg for chart in page.charts))
+    return sum(len(text.encode()) for text in parts)
 
 
 @cache
-def _bundle() -> str:
-    """Vega, Vega-Lite and Vega-Embed as one module, in the version that the charts are written for."""
-    convert = import_extra("vl_convert", "report", "a report")
-    version = ".".join(import_extra("altair", "report").SCHEMA_VERSION.removeprefix("v").split(".")[:2])
-    text: str = convert.javascript_bundle(vl_version=version if version in convert.get_vegalite_versions() else None)
-    return text.replace("</script", "<\\/script")
+def _script() -> str:
+    return "\n".join(map(_file, ("charts.js", "unpacking.js", "map.js", "explorer.js")))
+
+
+@cache
+def _css() -> str:
+    names = "\n".join(f".left-{steps} {{ padding-left: {STEP * steps}px; }}" for steps in range(WIDEST + 1))
+    return "\n".join([_colours(), marks_style(), names, _file("page.css")])
 
 
 def as_json(value: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from hypergnn.datasets import Dataset
@@ -28,6 +28,7 @@ def write(
     out: str | os.PathLike[str] | None = None,
     *,
     figures: str | os.PathLike[str] | None = None,
+    formats: Sequence[str] = ("svg",),
     data_dir: str | os.PathLike[str] | None = None,
     seed: int | None = None,
     on_step: Callable[[str], None] | None = None,
@@ -37,14 +38,16 @@ def write(
     Args:
         run: A run folder, a folder of ``hypergnn reproduce``, or the compact results of one.
         out: The page; ``report.html`` in the folder if omitted.
-        figures: Folder for all charts as PNG and SVG, created if missing.
+        figures: Folder for all charts as files, created if missing.
+        formats: Formats of the files, among ``"svg"``, ``"png"`` and ``"pdf"``. The last two need the extra
+            ``figures``.
         data_dir: Folder to search for datasets first.
         seed: The seed of the random split, for datasets that have one.
         on_step: Called with what is being done.
 
     Raises:
-        ValueError: If the folder holds no results.
-        ImportError: If the libraries of the extra ``report`` are not installed.
+        ValueError: If the folder holds no results, or a format is not known.
+        ImportError: If the libraries of the extra ``report``, or of ``figures``, are needed and not installed.
 
     Example:
         >>> import tempfile, hypergnn as hg
@@ -54,11 +57,12 @@ def write(
         ...     write(folder).name
         'report.html'
     """
+    drawing.check_formats(formats)
     folder = Path(run)
     is_run = (folder / RUN).exists()
     page, networks = page_of_run(folder) if is_run else page_of_results(Results.read(folder), folder)
     target = folder / PAGE if out is None else Path(out)
-    return _write(page, networks, Datasets(data_dir=data_dir, seed=seed), target, figures, on_step)
+    return _write(page, networks, Datasets(data_dir=data_dir, seed=seed), target, figures, formats, on_step)
 
 
 def write_results(
@@ -81,7 +85,7 @@ def write_results(
         ImportError: If the libraries of the extra ``report`` are not installed.
     """
     page, networks = page_of_results(results, Path(out).parent)
-    return _write(page, networks, Datasets(datasets), Path(out), None, on_step)
+    return _write(page, networks, Datasets(datasets), Path(out), None, (), on_step)
 
 
 def _write(
@@ -90,6 +94,7 @@ def _write(
     datasets: Datasets,
     target: Path,
     figures: str | os.PathLike[str] | None,
+    formats: Sequence[str],
     on_step: Callable[[str], None] | None,
 ) -> Path:
     charts = page.charts
@@ -101,7 +106,7 @@ def _write(
         page.left_out.append("This folder holds no trained network. Write the page of a run folder to explore one.")
     write_atomic(target, render(page).encode())
     if figures is not None:
-        drawing.save(charts, shown.maps, Path(figures))
+        drawing.save(charts, shown.maps, Path(figures), formats)
     return target
 
 
