@@ -41,14 +41,18 @@ LOSSES = [
     for epoch in range(1, 50 - 20 * seed)
 ]
 POINTS = [{"x": 0.1, "y": 0.9, "colour": -1}, {"x": 1.0, "y": 0.0, "colour": 11}]
-DRAWINGS = {
-    "dots": charts.dots(ROWS),
-    "trials": charts.trials(TRIALS, ["a", "b"]),
-    "lines": charts.lines(SETTINGS, "width", doubling=True),
-    "curves": charts.curves(LOSSES),
-    "map": charts.embedding(POINTS, ["theory"], 400),
+MAKERS = {
+    "dots": lambda: charts.dots(ROWS),
+    "trials": lambda: charts.trials(TRIALS, ["a", "b"]),
+    "lines": lambda: charts.lines(SETTINGS, "width", doubling=True),
+    "curves": lambda: charts.curves(LOSSES),
+    "map": lambda: charts.embedding(POINTS, ["theory"], 400),
 }
-ALL = pytest.mark.parametrize("drawing", DRAWINGS.values(), ids=DRAWINGS)
+
+
+@pytest.fixture(params=MAKERS)
+def drawing(request):
+    return MAKERS[request.param]()
 
 
 def marks(drawing, kind, width=400):
@@ -71,7 +75,6 @@ def ticks(drawing, axis="x"):
     return [(float(one.get(axis)), float(one.text)) for one in labels if re.fullmatch(r"[\d.-]+", one.text)]
 
 
-@ALL
 def test_a_figure_is_xml_that_stands_alone(drawing):
     text = drawing.figure("The title", "What it means", 400)
     root = ElementTree.fromstring(text)
@@ -84,7 +87,6 @@ def test_a_figure_is_xml_that_stands_alone(drawing):
     assert "%" not in "".join(f"{one.get('x')}{one.get('cx')}{one.get('x1')}" for one in root.iter())
 
 
-@ALL
 def test_on_the_page_a_chart_has_a_label_its_numbers_in_words_and_no_style_of_its_own(drawing):
     text = drawing.inline("About it.")
     root = ElementTree.fromstring(text)
@@ -95,7 +97,7 @@ def test_on_the_page_a_chart_has_a_label_its_numbers_in_words_and_no_style_of_it
 
 
 def test_dots_stand_at_the_measured_and_published_numbers():
-    drawing = DRAWINGS["dots"]
+    drawing = MAKERS["dots"]()
     axis = ticks(drawing)
     at = [value_at(float(one.get("cx")), axis) for one in marks(drawing, "measured")]
     assert np.allclose(at, [81.0, 83.0], atol=0.02)
@@ -110,14 +112,14 @@ def test_dots_stand_at_the_measured_and_published_numbers():
 
 
 def test_page_and_figure_place_marks_alike():
-    inside = ElementTree.fromstring(DRAWINGS["dots"].inline(""))
+    inside = ElementTree.fromstring(MAKERS["dots"]().inline(""))
     shares = [float(one.get("cx").removesuffix("%")) / 100 for one in inside.iter("circle")]
-    pixels = [float(one.get("cx")) for one in marks(DRAWINGS["dots"], "measured")]
+    pixels = [float(one.get("cx")) for one in marks(MAKERS["dots"](), "measured")]
     assert np.allclose(np.multiply(shares, 400), pixels, atol=0.05)
 
 
 def test_each_trial_is_a_dot_in_its_row_and_the_line_is_the_mean():
-    drawing = DRAWINGS["trials"]
+    drawing = MAKERS["trials"]()
     first, second = marks(drawing, "trials")
     assert len(first) == len(second) == 20
     down = [[float(one.get("cy")) for one in group] for group in (first, second)]
@@ -130,7 +132,7 @@ def test_each_trial_is_a_dot_in_its_row_and_the_line_is_the_mean():
 
 
 def test_lines_go_through_their_means_on_a_logarithmic_axis():
-    drawing = DRAWINGS["lines"]
+    drawing = MAKERS["lines"]()
     axis = [(down - 4, value) for down, value in ticks(drawing, "y")]  # labels stand below their lines
     points = [(float(one.get("cx")), float(one.get("cy"))) for one in marks(drawing, "point")[:3]]
     assert np.allclose([value_at(down, axis) for _, down in points], [72, 74, 86], atol=0.1)
@@ -144,15 +146,15 @@ def test_lines_go_through_their_means_on_a_logarithmic_axis():
 
 
 def test_curves_name_the_mean_loss_of_the_trials_that_still_run():
-    text = DRAWINGS["curves"].inline("")
+    text = MAKERS["curves"]().inline("")
     assert "<title>epoch 1\ntraining 2.5, 2 trials\nvalidation 2.5, 2 trials</title>" in text
     assert re.search(r"<title>epoch 41\ntraining 0.0488, 1 trial\n", text)
     assert text.count('class="thin"') == 4
-    assert 'class="guide"' not in DRAWINGS["curves"].figure("", "", 400)
+    assert 'class="guide"' not in MAKERS["curves"]().figure("", "", 400)
 
 
 def test_a_map_has_the_colours_of_the_classes():
-    root = ElementTree.fromstring(DRAWINGS["map"].figure("", "", 400))
+    root = ElementTree.fromstring(MAKERS["map"]().figure("", "", 400))
     dots = list(root.iter(f"{SVG}circle"))
     assert [one.get("fill") for one in dots] == [PALETTE[0], UNKNOWN, PALETTE[1]]
     assert [float(dots[1].get(name)) for name in ("cx", "cy")] == pytest.approx(
@@ -169,7 +171,7 @@ def test_a_map_has_the_colours_of_the_classes():
         lambda: charts.curves([{"epoch": 1, "loss": 1.0, "part": ATTACK, "seed": 0}]),
         lambda: charts.embedding(POINTS, [ATTACK], 400),
     ],
-    ids=DRAWINGS,
+    ids=MAKERS,
 )
 def test_no_name_becomes_markup(make):
     drawing = make()
@@ -231,8 +233,8 @@ def test_text_is_escaped_unless_it_is_svg():
 
 
 def test_figures_are_named_after_their_charts(tmp_path):
-    chart = Chart("Trials: Cora, λ = 3e-4", DRAWINGS["trials"], "Cora")
+    chart = Chart("Trials: Cora, λ = 3e-4", MAKERS["trials"](), "Cora")
     figures.save([chart], [], tmp_path / "new", ["svg", "svg"])
     (path,) = (tmp_path / "new").iterdir()
     assert path.name == "trials-cora-3e-4.svg"
-    assert path.read_text() == DRAWINGS["trials"].figure("Cora", "", 460)
+    assert path.read_text() == MAKERS["trials"]().figure("Cora", "", 460)

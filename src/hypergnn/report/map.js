@@ -7,7 +7,7 @@ const FULL = 2 * Math.PI;
 class VertexMap {
   // Places are shares of the map, x and y in turn. Colours are numbers of classes, -1 if unknown.
   constructor(canvas, palette, { onChoose }) {
-    Object.assign(this, { canvas, palette, places: [], colours: [], chosen: -1, near: [], label: () => "" });
+    Object.assign(this, { canvas, palette, places: [], colours: [], chosen: -1, near: [], label: null, width: 0, height: 0 });
     canvas.addEventListener("click", (event) => {
       const vertex = this.closest(event, REACH);
       if (vertex >= 0) onChoose(vertex);
@@ -34,9 +34,8 @@ class VertexMap {
 
   // Pixels from the left and the top.
   at(vertex) {
-    const { clientWidth, clientHeight } = this.canvas;
     const share = (value) => (value / STEPS + BORDER) / (1 + 2 * BORDER);
-    return [share(this.places[2 * vertex]) * clientWidth, (1 - share(this.places[2 * vertex + 1])) * clientHeight];
+    return [share(this.places[2 * vertex]) * this.width, (1 - share(this.places[2 * vertex + 1])) * this.height];
   }
 
   closest(event, reach) {
@@ -54,7 +53,8 @@ class VertexMap {
   draw() {
     const { canvas, colours } = this;
     const scale = devicePixelRatio || 1;
-    [canvas.width, canvas.height] = [Math.round(canvas.clientWidth * scale), Math.round(canvas.clientHeight * scale)];
+    [this.width, this.height] = [canvas.clientWidth, canvas.clientHeight];
+    [canvas.width, canvas.height] = [Math.round(this.width * scale), Math.round(this.height * scale)];
     const pen = canvas.getContext("2d");
     pen.scale(scale, scale);
     const radius = Math.sqrt(Math.min(Math.max(70000 / colours.length, 6), 30) / Math.PI); // the more dots, the smaller

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from hypergnn._utils.extras import import_extra
 from hypergnn.datasets import Dataset
 from hypergnn.experiments.results import Results
 from hypergnn.persistence.files import write_atomic
@@ -97,6 +98,7 @@ def _write(
     formats: Sequence[str],
     on_step: Callable[[str], None] | None,
 ) -> Path:
+    import_extra("jinja2", "report", "a report")  # fail before maps are made, which takes minutes
     charts = page.charts
     room = _fit(page)
     shown = show(networks, datasets, budget=room, all_maps=figures is not None, on_step=on_step)
