@@ -159,7 +159,7 @@ def mutate_safetensors(rng: Random, data: bytes) -> bytes:
     try:
         metadata, tensors = _split(data)
         text = json.loads(metadata["hypergnn"])
-    except (ValueError, KeyError, TypeError, struct.error):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, struct.error):
         return mutate_bytes(rng, data)
     for _ in range(rng.choice((1, 1, 2, 3))):
         kind, name = rng.random(), rng.choice(sorted(tensors) or [""])
@@ -221,6 +221,8 @@ def _split(data: bytes) -> tuple[dict[str, str], _Tensors]:
     table = json.loads(data[8 : 8 + length])
     metadata = table.pop("__metadata__")
     body = data[8 + length :]
+    if any(entry["dtype"] not in _WIDTHS for entry in table.values()):
+        raise ValueError("an unknown type of numbers")
     return metadata, {
         name: (entry["dtype"], entry["shape"], body[slice(*entry["data_offsets"])]) for name, entry in table.items()
     }

@@ -58,9 +58,7 @@ def run(*arguments: object, code: str | None = None) -> subprocess.CompletedProc
 
 @needs_fork
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "parsers", [["models", "hif", "csv"], ["structures", "parquet"], ["planetoid", "linqs", "runs", "results"]]
-)
+@pytest.mark.parametrize("parsers", [["models", "hif", "parquet"], ["planetoid", "linqs"]])
 def test_a_short_run_finds_nothing(tmp_path, parsers):
     done = run(
         *parsers, "--cases", 250, "--seed", 0, "--workers", 1, "--findings", tmp_path / "f", "--json", tmp_path / "j"
