@@ -12,7 +12,7 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --timeout 600
 PARALLEL := --numprocesses auto --dist worksteal
 FAST := not slow and not browser and not mutant and not timing and not style
 
-.PHONY: help run data results docs bench test fast browser mutants timing coverage lowest check lint types project fmt dist clean
+.PHONY: help run data results docs bench fuzz audit lock test fast browser mutants timing coverage lowest check lint types project fmt dist clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -34,6 +34,10 @@ docs: $(DEV) ## update docs/results.md and the README from results/, then build 
 bench: $(DEV) ## measure speed and memory against PyG, DHG and torch.sparse: about 15 minutes on an idle machine
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks.report
+
+TIME ?= 600
+fuzz: $(DEV) ## give every parser damaged files for TIME seconds (default 600) and write the counts to benchmarks/fuzz.json
+	OMP_NUM_THREADS=1 $(BIN)/python -m fuzz --seconds $(TIME) --json benchmarks/fuzz.json
 
 test: $(DEV) ## run every test, as CI does
 	$(PYTEST) $(PARALLEL) -m "not timing"

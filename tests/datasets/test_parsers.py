@@ -68,6 +68,13 @@ def test_wrong_file_is_named(citeseer, part, other):
         planetoid.parse("citeseer", {**citeseer, name: citeseer[f"ind.citeseer.{other}"]})
 
 
+def test_a_huge_article_number_is_refused_before_memory_is_allocated(citeseer):
+    name = "ind.citeseer.test.index"
+    content = citeseer[name].replace(citeseer[name].split()[0], b"4294967295", 1)
+    with pytest.raises(DataError, match=r"test\.index must number articles below 6624.*got 4294967295"):
+        planetoid.parse("citeseer", {**citeseer, name: content})
+
+
 @pytest.mark.parametrize(("array", "value"), [("indices", 3703), ("indices", -1), ("indptr", 10**6), ("data", np.nan)])
 def test_corrupt_matrix_is_refused(citeseer, array, value):
     name = "ind.citeseer.tx"

@@ -56,6 +56,13 @@ def test_a_file_may_be_replaced_while_it_is_in_use(path):
     assert list(path.parent.iterdir()) == [path]
 
 
+@pytest.mark.parametrize("kind", [["box"], {}, 7, None])
+def test_a_kind_that_is_not_text_is_refused(path, kind):
+    tensor_files.write(path, "box", 3, {"kind": kind}, TENSORS)
+    with pytest.raises(ValueError, match=r"a\.safetensors must contain a box; got a "):
+        tensor_files.read(path, "box", 3)
+
+
 def test_another_kind_format_or_origin_is_refused(path, tmp_path):
     with pytest.raises(ValueError, match=r"a\.safetensors must contain a Graph; got a box"):
         tensor_files.read(path, "Graph", 3)

@@ -65,6 +65,9 @@ def parse(name: str, content: Mapping[str, bytes]) -> Articles:
             f"{files['y']} must equal the first labels in ally, which must have at least {N_VALIDATION} more."
         )
     n_articles = int(test.max()) + 1
+    limit = 2 * (known_y.size + test_y.size)  # Citeseer lacks 15 of 3327
+    if n_articles > limit:  # it would fill the memory
+        raise DataError(f"{files['test.index']} must number articles below {limit}; got {test.max()}.")
     row = np.full(n_articles, known_y.size + test_y.size)  # the empty last row, for articles without features
     row[: known_y.size] = np.arange(known_y.size)
     row[test] = known_y.size + np.arange(test.size)

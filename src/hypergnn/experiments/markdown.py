@@ -174,6 +174,10 @@ def _against(results: Results) -> str:
 def _environments(results: Results) -> str:
     lines = ["## Where it was measured\n"]
     for one in results.environments:
-        versions = ", ".join(f"{name} {one[name]}" for name in ("hypergnn", "python", "torch", "numpy", "scipy"))
-        lines.append(f"- {one['cpu']}, {one['cores']} cores, {one['platform']}; {versions}; commit {one['commit']}")
+        known = {key: one.get(key, "unknown") for key in ("cpu", "cores", "platform", "commit")}
+        names = ("hypergnn", "python", "torch", "numpy", "scipy")
+        versions = ", ".join(f"{name} {one.get(name, 'unknown')}" for name in names)
+        lines.append(
+            f"- {known['cpu']}, {known['cores']} cores, {known['platform']}; {versions}; commit {known['commit']}"
+        )
     return "\n".join(lines) + "\n"

@@ -6,12 +6,13 @@ import json
 import os
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from hypergnn.experiments.cells import Cell, Table
 from hypergnn.persistence.files import write_atomic
-from hypergnn.persistence.json_lines import line
+from hypergnn.persistence.json_lines import as_plain, line
 from hypergnn.training import ledger
 from hypergnn.training.records import TrialRecord
 
@@ -66,7 +67,9 @@ class Results:
             ValueError: If the folder holds neither, or a corrupt file.
         """
         folder = Path(folder)
-        return _read_compact(folder / COMPACT) if (folder / COMPACT).exists() else _read_folders(folder)
+        results = _read_compact(folder / COMPACT) if (folder / COMPACT).exists() else _read_folders(folder)
+        _check(results, folder)
+        return results
 
     @property
     def environments(self) -> list[dict[str, Any]]:
@@ -227,9 +230,28 @@ def _read_compact(path: Path) -> Results:
         if not head["runs"] == len(found) == len(runs):
             raise ValueError(f"{len(runs)} different runs in {len(found)} lines instead of {head['runs']}")
         origins = {entry["run"]: origin(entry) for entry in found}
-        return Results(runs, head[MEASURED]["numbers"], origins | {MEASURED: origin(head[MEASURED])})
-    except (ValueError, LookupError, TypeError) as error:
+        return Results(runs, dict(head[MEASURED]["numbers"]), origins | {MEASURED: origin(head[MEASURED])})
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"{path} must hold complete results; got {error}. Restore it from a copy.") from error
+
+
+def _check(results: Results, folder: Path) -> None:
+    """Raise unless what a file says has the types of results."""
+    origins = results.origins.values()
+    numbers = [*results.measures.values(), *(one.seconds for one in origins if one.seconds is not None)]
+    odd = [
+        *(name for name in (*results.runs, *results.measures) if not isinstance(name, str)),
+        *(one for one in numbers if isinstance(one, bool) or not isinstance(one, (int, float)) or not isfinite(one)),
+        *(one for origin in origins for one in origin.environments if not isinstance(one, dict)),
+        *(one.configuration for one in origins if not isinstance(one.configuration, (dict, type(None)))),
+    ]
+    for origin in origins:
+        as_plain(f"what {folder} says about its runs", [origin.environments, origin.configuration])  # no NaN
+    if odd:
+        raise ValueError(
+            f"{folder} must hold results: names, numbers, environments and settings; got {odd[0]!r:.60}. Restore it "
+            "from a copy."
+        )
 
 
 def _trial(values: list[Any]) -> TrialRecord:
@@ -267,7 +289,7 @@ def _noted(folder: Path) -> dict[str, Any]:
     try:
         noted = json.loads(path.read_bytes())
         return {"environments": list(noted["environments"]), "measures": dict(noted["measures"])}
-    except (ValueError, LookupError, TypeError) as error:
+    except (ValueError, LookupError, TypeError, RecursionError) as error:
         raise ValueError(f"{path} must hold counts and times; it is corrupt. Remove it to measure again.") from error
 
 
@@ -281,7 +303,7 @@ def seconds_of(folder: Path) -> float | None:
     path = folder / CLOCK
     try:
         return float(json.loads(path.read_bytes())["seconds"]) if path.exists() else None
-    except (ValueError, LookupError, TypeError) as error:
+    except (ValueError, LookupError, TypeError, OverflowError, RecursionError) as error:
         raise ValueError(f"{path} must hold the seconds that a run took; it is corrupt. Remove it.") from error
 
 

@@ -1,19 +1,25 @@
 """The Hypergraph Interchange Format (HIF), version 0.1: JSON files that most hypergraph libraries read and write.
 
 A document is an object with a list ``incidences`` of objects with ``edge`` and ``node``. The optional lists ``nodes``
-and ``edges`` hold attributes, isolated vertices and empty hyperedges.
+and ``edges`` hold attributes, isolated vertices and empty hyperedges. All three may list the same thing several times;
+such records are merged, and where they differ the last one counts.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections import Counter
-from collections.abc import Callable, Collection
-from typing import Any, NamedTuple, NoReturn, TypeGuard
+from collections.abc import Callable, Collection, Hashable
+from typing import Any, Literal, NamedTuple, NoReturn, TypeGuard, overload
 
+import numpy as np
+
+from hypergnn.io.attributed import AttributedHypergraph
 from hypergnn.io.losses import READING, check_ignore, refuse
-from hypergnn.io.parts import Attributes, Parts, from_parts, labels, misread_names, to_parts
+from hypergnn.io.parts import Parts, Row, from_parts, labels, misread_names, to_parts
+from hypergnn.io.simplices import Simplices, choose_simplices
 from hypergnn.persistence.files import replacing
 from hypergnn.structures.hypergraph import Hypergraph
 
@@ -50,16 +56,21 @@ _REQUIRED = {"nodes": ("node",), "edges": ("edge",), "incidences": ("edge", "nod
 _HYPERNETX_DEFAULTS = {"default_attrs": {part: {"weight": 1, "attrs": {}} for part in ("nodes", "edges", "incidences")}}
 
 
-def write_hif(H: Hypergraph, path: str | os.PathLike[str], *, ignore: Collection[str] = ()) -> None:
-    """Write a hypergraph as a HIF document, with all vertices, hyperedges, names, weights and centroids.
+def write_hif(
+    H: Hypergraph | AttributedHypergraph, path: str | os.PathLike[str], *, ignore: Collection[str] = ()
+) -> None:
+    """Write a hypergraph as a HIF document, with all vertices, hyperedges, names, weights, centroids and attributes.
 
-    Weights are written twice: as ``weight`` of an edge, as the format specifies, and in its ``attrs``, where XGI looks
-    for them. They are omitted if all are 1. Centroids are in ``attrs``.
+    Weights of vertices and hyperedges are written twice: as ``weight``, as the format specifies, and in ``attrs``,
+    where XGI looks for them. They are omitted if all are 1. Centroids are in ``attrs``.
 
     Args:
-        H: The hypergraph; its names must be strings or integers.
+        H: The hypergraph; its names must be strings or integers, and its attributes what JSON can hold.
         path: The file; replaced atomically, and unchanged if writing fails.
         ignore: What may be dropped, see :mod:`hypergnn.io.losses`: ``"names"``, if HIF cannot hold them.
+
+    Raises:
+        ValueError: If HIF cannot hold a name or an attribute.
 
     Example:
         >>> import tempfile, pathlib
@@ -71,32 +82,52 @@ def write_hif(H: Hypergraph, path: str | os.PathLike[str], *, ignore: Collection
         ...     io.read_hif(path).equals(H)
         True
     """
-    names = [*labels(H.vertex_names, H.n_vertices), *labels(H.hyperedge_names, H.n_hyperedges)]
+    bare = H.hypergraph if isinstance(H, AttributedHypergraph) else H
+    names = [*labels(bare.vertex_names, bare.n_vertices), *labels(bare.hyperedge_names, bare.n_hyperedges)]
     odd = next((name for name in names if not isinstance(name, (str, int)) or isinstance(name, bool)), None)
-    lost = misread_names(H) if odd is None else f"names such as {odd!r}, only text and integers"
+    lost = misread_names(bare) if odd is None else f"names such as {odd!r}, only text and integers"
     refuse("HIF", {"names": lost}, ignore, ("names",))
-    parts = to_parts(H, named=not lost)
-    if bool((H.weight == 1).all()):
-        for attributes in parts.hyperedges.values():
-            del attributes["weight"]
-    document = {
-        "network-type": "undirected",
-        "nodes": [{"node": name} for name in parts.vertices],
-        "edges": [_edge(name, attributes) for name, attributes in parts.hyperedges.items()],
-        "incidences": [{"edge": hyperedge, "node": vertex} for vertex, hyperedge, _ in parts.incidences],
-    }
+    content = json.dumps(_to_document(to_parts(H, named=not lost)), allow_nan=False).encode()
     with replacing(path) as file:
-        file.write(json.dumps(document, allow_nan=False).encode())
+        file.write(content)
 
 
-def read_hif(path: str | os.PathLike[str], *, ignore: Collection[str] = ()) -> Hypergraph:
+@overload
+def read_hif(
+    path: str | os.PathLike[str],
+    *,
+    attributes: Literal[False] = False,
+    simplices: Simplices | None = None,
+    ignore: Collection[str] = (),
+) -> Hypergraph: ...
+@overload
+def read_hif(
+    path: str | os.PathLike[str],
+    *,
+    attributes: Literal[True],
+    simplices: Simplices | None = None,
+    ignore: Collection[str] = (),
+) -> AttributedHypergraph: ...
+def read_hif(
+    path: str | os.PathLike[str],
+    *,
+    attributes: bool = False,
+    simplices: Simplices | None = None,
+    ignore: Collection[str] = (),
+) -> Hypergraph | AttributedHypergraph:
     """Read a hypergraph from a HIF document.
 
     Vertices are numbered in the order of ``nodes``, then of ``incidences``; likewise hyperedges. Ids become names,
-    unless they are exactly the numbers 0, 1, 2, ….
+    unless they are exactly the numbers 0, 1, 2, …. Records of the same vertex, hyperedge or incidence are merged; if
+    they contradict each other, the last one counts and a warning says so.
 
     Args:
         path: The file.
+        attributes: Whether to return an :class:`~hypergnn.io.AttributedHypergraph`, with all attributes, all weights
+            and the metadata, instead of a plain hypergraph.
+        simplices: Which simplices of a simplicial complex (network type ``asc``) become hyperedges: ``"all"``, the
+            listed ones and all their faces of two or more vertices, or ``"maximal"``, those that are not a face of
+            another one. If omitted, the listed ones do.
         ignore: What may be dropped, see :mod:`hypergnn.io.losses`, e.g. ``("direction", "attrs")``.
 
     Raises:
@@ -108,9 +139,9 @@ def read_hif(path: str | os.PathLike[str], *, ignore: Collection[str] = ()) -> H
         >>> from hypergnn import io
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = pathlib.Path(folder, "small.json")
-        ...     _ = path.write_text('{"incidences": [{"edge": "e", "node": "a"}], "nodes": [{"node": "b"}]}')
-        ...     io.read_hif(path)
-        Hypergraph(2 vertices, 1 hyperedges, 1 incidences)
+        ...     _ = path.write_text('{"incidences": [{"edge": "e", "node": "a", "attrs": {"role": "host"}}]}')
+        ...     io.read_hif(path, ignore=("attrs",)), io.read_hif(path, attributes=True).incidences
+        (Hypergraph(1 vertices, 1 hyperedges, 1 incidences), [{'role': 'host'}])
     """
     check_ignore(ignore, READING)
     with open(path, "rb") as file:
@@ -118,15 +149,64 @@ def read_hif(path: str | os.PathLike[str], *, ignore: Collection[str] = ()) -> H
     try:
         document = json.loads(content, parse_constant=_no_constant, object_pairs_hook=_object)
         _check(document)
-        kind = document.get("network-type")
-        return from_parts(_to_parts(document), ignore=ignore, directed=kind == "directed", is_complex=kind == "asc")
+        parts, contradictions = _to_parts(document)
+        if not attributes and parts.metadata == _HYPERNETX_DEFAULTS:
+            parts.metadata = {}
+        if simplices is not None:
+            choose_simplices(parts, simplices)
+            parts.is_complex = attributes
+        made = from_parts(parts, ignore=ignore, attributes=attributes)
     except (ValueError, TypeError, RecursionError) as error:
         raise ValueError(f"cannot read {os.fspath(path)} as HIF: {error}") from error
+    if contradictions:
+        warnings.warn(
+            f"{os.fspath(path)} contradicts itself: it lists {contradictions[0]} again with other values"
+            f"{f' (and {len(contradictions) - 1} more)' if len(contradictions) > 1 else ''}. The last ones are used.",
+            stacklevel=2,
+        )
+    return made
 
 
-def _edge(name: Any, attributes: Attributes) -> dict[str, Any]:
-    weight = {"weight": attributes["weight"]} if "weight" in attributes else {}
-    return {"edge": name, **weight, "attrs": attributes}
+def _to_document(parts: Parts) -> dict[str, Any]:
+    weighted = any(row.weight != 1 or "weight" in row.attrs for row in parts.hyperedges.values())
+    hyperedges = {name: row if weighted else Row(row.attrs) for name, row in parts.hyperedges.items()}
+    document: dict[str, Any] = {"network-type": "asc" if parts.is_complex else "undirected"}
+    if parts.metadata:
+        document["metadata"] = _as_json(parts.metadata, "metadata")
+    document["nodes"] = [_record({"node": name}, row, twice=True) for name, row in parts.vertices.items()]
+    document["edges"] = [_record({"edge": name}, row, twice=True) for name, row in hyperedges.items()]
+    document["incidences"] = [
+        _record({"edge": hyperedge, "node": vertex}, row, twice=False)
+        for (vertex, hyperedge), row in parts.incidences.items()
+    ]
+    return document
+
+
+def _record(ids: dict[str, Any], row: Row, *, twice: bool) -> dict[str, Any]:
+    record, attrs = dict(ids), _as_json(row.attrs, f"attributes of {' and '.join(map(repr, ids.values()))}")
+    if row.weight is not None or "weight" in attrs:
+        record["weight"] = 1.0 if row.weight is None else row.weight
+        if twice and "weight" not in attrs:
+            attrs = {"weight": record["weight"], **attrs}
+    if attrs or ids.keys() == {"edge"}:  # as other libraries expect
+        record["attrs"] = attrs
+    return record
+
+
+def _as_json(value: Any, where: str) -> Any:
+    """The value as JSON holds it, if JSON can hold it without a change."""
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        return {key: _as_json(one, where) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_as_json(one, where) for one in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, (str, int)) or (isinstance(value, float) and np.isfinite(value)):
+        return value
+    raise ValueError(
+        f"{where} must be text, finite numbers, truth values, None, lists or dictionaries with text as keys; "
+        f"got {value!r:.60} of type {type(value).__name__}."
+    )
 
 
 def _no_constant(constant: str) -> NoReturn:
@@ -163,34 +243,30 @@ def _check_fields(where: str, record: dict[str, Any], rules: dict[str, _Rule], r
             raise ValueError(f"{key!r} of {where} must be {rules[key].says}; got {value!r:.60}.")
 
 
-def _to_parts(document: dict[str, Any]) -> Parts:
-    metadata = document.get("metadata", {})
-    parts = Parts(metadata={} if metadata == _HYPERNETX_DEFAULTS else metadata)
-    for kind, key, listed in (("nodes", "node", parts.vertices), ("edges", "edge", parts.hyperedges)):
-        for record in document.get(kind, []):
-            name = _name(record[key])
-            if name in listed:
-                raise ValueError(f"{kind} must list each {key} once; {name!r} occurs twice.")
-            listed[name] = _attributes(record, f"{key} {name!r}")
+def _to_parts(document: dict[str, Any]) -> tuple[Parts, list[str]]:
+    """The parts, and which records contradict an earlier one."""
+    kind, contradictions = document.get("network-type"), []
+    parts = Parts(metadata=document.get("metadata", {}), is_directed=kind == "directed", is_complex=kind == "asc")
+
+    def add(listed: dict[Any, Row], name: Any, record: dict[str, Any], what: str) -> None:
+        row = Row.of(record.get("attrs", {}), record.get("weight"))
+        if name in listed and listed[name].differs(row):
+            contradictions.append(f"{what} {name!r}")
+        listed[name] = listed[name].updated(row) if name in listed else row
+
+    for record in document.get("nodes", []):
+        add(parts.vertices, _name(record["node"]), record, "node")
+    for record in document.get("edges", []):
+        add(parts.hyperedges, _name(record["edge"]), record, "edge")
     for record in document["incidences"]:
         vertex, hyperedge = _name(record["node"]), _name(record["edge"])
-        parts.vertices.setdefault(vertex, {})
-        parts.hyperedges.setdefault(hyperedge, {})
-        attributes = _attributes(record, f"incidence of {vertex!r} and {hyperedge!r}")
-        parts.incidences.append((vertex, hyperedge, attributes))
-    return parts
+        parts.vertices.setdefault(vertex, Row())
+        parts.hyperedges.setdefault(hyperedge, Row())
+        parts.is_directed |= "direction" in record
+        add(parts.incidences, (vertex, hyperedge), record, "incidence")
+    return parts, contradictions
 
 
-def _name(value: Any) -> Any:
-    return int(value) if isinstance(value, float) else value
-
-
-def _attributes(record: dict[str, Any], where: str) -> Attributes:
-    own = {key: record[key] for key in ("weight", "direction") if key in record}
-    attributes = {**record.get("attrs", {}), **own}
-    for key in own:
-        if key in record.get("attrs", {}) and record["attrs"][key] != own[key]:
-            raise ValueError(
-                f"{key!r} of {where} must be given once; got {own[key]!r}, and {record['attrs'][key]!r} in attrs."
-            )
-    return attributes
+def _name(value: Any) -> Hashable:
+    name: Hashable = int(value) if isinstance(value, float) else value
+    return name

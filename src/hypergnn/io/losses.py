@@ -6,9 +6,11 @@ hold every part of a :class:`~hypergnn.Hypergraph` may lose
 - ``"names"``: the names of vertices and hyperedges; their numbers are written instead,
 - ``"centroids"``: the vertices around which hyperedges were built,
 - ``"isolated"``: vertices without a hyperedge,
-- ``"empty"``: hyperedges without a vertex.
+- ``"empty"``: hyperedges without a vertex,
+- ``"incidence_weights"``, ``"attrs"``, ``"metadata"`` and ``"asc"`` of an :class:`~hypergnn.io.AttributedHypergraph`.
 
-Reading a format that holds more than a hypergraph may lose
+Reading a format that holds more than a hypergraph may lose the following. With ``attributes=True``, readers return an
+:class:`~hypergnn.io.AttributedHypergraph`, which holds all of it but the direction.
 
 - ``"direction"``: which vertices are the head and which the tail of a hyperedge,
 - ``"asc"``: that the hyperedges are the faces of an abstract simplicial complex; only the listed ones are read,
@@ -27,7 +29,9 @@ from hypergnn.structures.hypergraph import Hypergraph
 READING = ("direction", "asc", "vertex_weights", "incidence_weights", "attrs", "metadata")
 
 
-def refuse(where: str, lost: Mapping[str, str], ignore: Collection[str], allowed: Collection[str]) -> None:
+def refuse(
+    where: str, lost: Mapping[str, str], ignore: Collection[str], allowed: Collection[str], *, or_else: str = ""
+) -> None:
     """Raise if anything would be ``lost`` that is not in ``ignore``.
 
     Args:
@@ -35,12 +39,15 @@ def refuse(where: str, lost: Mapping[str, str], ignore: Collection[str], allowed
         lost: For each word, a description of what would be lost; empty if nothing.
         ignore: The words that the caller passed.
         allowed: The words that the caller may pass.
+        or_else: What the caller may give instead to lose nothing, except for the direction.
     """
     check_ignore(ignore, allowed)
     refused = {word: what for word, what in lost.items() if what and word not in ignore}
     if refused:
         words = tuple(word for word in allowed if word in refused or word in ignore)
-        raise ValueError(f"{where} cannot hold {'; '.join(refused.values())}. Give ignore={words!r} to drop it.")
+        instead = f", or {or_else}" if or_else and "direction" not in refused else ""
+        listed = "; ".join(refused.values())
+        raise ValueError(f"{where} cannot hold {listed}. Give ignore={words!r} to drop it{instead}.")
 
 
 def check_ignore(ignore: Collection[str], allowed: Collection[str]) -> None:

@@ -2,91 +2,170 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from hypergnn._utils.checks import Names, are_integers
-from hypergnn.io.losses import READING, refuse
+from hypergnn.io.attributed import AttributedHypergraph, Attributes, is_real, names_a_vertex
+from hypergnn.io.losses import READING, check_ignore, refuse
 from hypergnn.structures.hypergraph import Hypergraph
 
-Attributes = dict[str, Any]
+
+class Row(NamedTuple):
+    """Attributes and weight of a vertex, a hyperedge or an incidence; without a weight, it is 1."""
+
+    attrs: Attributes = {}  # noqa: RUF012 - never changed
+    weight: Any = None
+
+    @classmethod
+    def of(cls, attrs: Mapping[str, Any], weight: Any = None) -> Row:
+        """Take the weight from ``attrs`` if it is not given apart; one that is there as well is no attribute."""
+        attrs, inner = dict(attrs), attrs.get("weight")
+        if is_real(inner) and (weight is None or inner == weight):
+            weight = attrs.pop("weight")
+        return cls(attrs, weight)
+
+    def updated(self, later: Row) -> Row:
+        """Both together; where they differ, the later one is right."""
+        return Row({**self.attrs, **later.attrs}, self.weight if later.weight is None else later.weight)
+
+    def differs(self, later: Row) -> bool:
+        """Whether both set the same thing to different values."""
+        shared = self.attrs.keys() & later.attrs.keys()
+        weights = (self.weight, later.weight)
+        return any(self.attrs[key] != later.attrs[key] for key in shared) or (
+            None not in weights and weights[0] != weights[1]
+        )
+
+    def flat(self, where: str) -> Attributes:
+        """One dictionary, with ``weight`` as an attribute like any other; raise if there is another one."""
+        if self.weight is None:
+            return self.attrs
+        if "weight" in self.attrs and self.weight != 1:
+            raise ValueError(
+                f"{where} must have one weight; it has weight {self.weight} and an attribute 'weight', "
+                f"{self.attrs['weight']!r}. Rename the attribute."
+            )
+        return {"weight": self.weight, **self.attrs}
 
 
 @dataclass
 class Parts:
-    """A hypergraph as names, attributes and incidences.
+    """A hypergraph as names, attributes and incidences, in order.
 
-    Vertices and hyperedges are in order. The ``weight`` and the ``centroid`` (the name of a vertex) of a hyperedge are
-    attributes like any other.
+    The ``centroid`` of a hyperedge (the name of a vertex) is an attribute like any other.
     """
 
-    vertices: dict[Hashable, Attributes] = field(default_factory=dict)
-    hyperedges: dict[Hashable, Attributes] = field(default_factory=dict)
-    incidences: list[tuple[Hashable, Hashable, Attributes]] = field(default_factory=list)
-    """Vertex, hyperedge and attributes of each incidence."""
+    vertices: dict[Hashable, Row] = field(default_factory=dict)
+    hyperedges: dict[Hashable, Row] = field(default_factory=dict)
+    incidences: dict[tuple[Hashable, Hashable], Row] = field(default_factory=dict)
+    """By vertex and hyperedge."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    is_directed: bool = False
+    is_complex: bool = False
 
     def members(self) -> dict[Hashable, list[Hashable]]:
         """The vertices of each hyperedge."""
         members: dict[Hashable, list[Hashable]] = {hyperedge: [] for hyperedge in self.hyperedges}
-        for vertex, hyperedge, _ in self.incidences:
+        for vertex, hyperedge in self.incidences:
             members[hyperedge].append(vertex)
         return members
 
 
-def to_parts(H: Hypergraph, *, named: bool = True) -> Parts:
-    """Split ``H`` into parts; numbers serve as names if there are none, or if not ``named``."""
+def to_parts(H: Hypergraph | AttributedHypergraph, *, named: bool = True) -> Parts:
+    """Split ``H`` into parts; numbers serve as names if there are none, or if not ``named``.
+
+    Every hyperedge has its weight; vertices and incidences have one if not all weights are 1.
+    """
+    attributed = H if isinstance(H, AttributedHypergraph) else AttributedHypergraph(H)
+    H = attributed.hypergraph
     vertices = labels(H.vertex_names if named else None, H.n_vertices)
     hyperedges = labels(H.hyperedge_names if named else None, H.n_hyperedges)
-    attributes: list[Attributes] = [{"weight": weight} for weight in H.weight.tolist()]
+    rows = [dict(row) for row in attributed.hyperedges]
     for position, vertex in enumerate([] if H.centroid is None else H.centroid.tolist()):
         if vertex >= 0:
-            attributes[position]["centroid"] = vertices[vertex]
+            rows[position]["centroid"] = vertices[vertex]
     pairs = zip(H.vertex.tolist(), H.hyperedge.tolist(), strict=True)
+    of_vertices, of_incidences = (
+        [None] * len(table) if weight is None else weight.tolist()
+        for table, weight in (
+            (attributed.vertices, attributed.vertex_weight),
+            (attributed.incidences, attributed.incidence_weight),
+        )
+    )
     return Parts(
-        vertices={vertex: {} for vertex in vertices},
-        hyperedges=dict(zip(hyperedges, attributes, strict=True)),
-        incidences=[(vertices[vertex], hyperedges[hyperedge], {}) for vertex, hyperedge in pairs],
+        vertices=dict(zip(vertices, map(Row, attributed.vertices, of_vertices), strict=True)),
+        hyperedges=dict(zip(hyperedges, map(Row, rows, H.weight.tolist()), strict=True)),
+        incidences=dict(
+            zip(
+                ((vertices[vertex], hyperedges[hyperedge]) for vertex, hyperedge in pairs),
+                map(Row, attributed.incidences, of_incidences),
+                strict=True,
+            )
+        ),
+        metadata=attributed.metadata,
+        is_complex=attributed.is_complex,
     )
 
 
-def from_parts(
-    parts: Parts, *, ignore: Collection[str] = (), directed: bool = False, is_complex: bool = False
-) -> Hypergraph:
-    """Make a hypergraph from ``parts``; raise if something would be lost that is not in ``ignore``.
+def from_parts(parts: Parts, *, ignore: Collection[str], attributes: bool) -> Hypergraph | AttributedHypergraph:
+    """Make a hypergraph from ``parts``, with its attributes if asked; raise if something would be lost.
 
     Args:
         parts: Names, attributes and incidences.
-        ignore: Words of :mod:`hypergnn.io.losses`.
-        directed: Whether the source is declared as directed.
-        is_complex: Whether the source is declared as a simplicial complex.
+        ignore: Words of :mod:`hypergnn.io.losses` for what may be dropped.
+        attributes: Whether to return an :class:`AttributedHypergraph`, which loses nothing but the direction.
     """
-    refuse("a Hypergraph", _losses(parts, directed, is_complex), ignore, READING)
+    check_ignore(ignore, READING)
+    if attributes:
+        direction = {"direction": _DIRECTION if parts.is_directed else ""}
+        refuse("an AttributedHypergraph", direction, ignore, ("direction",))
+        return _assemble(parts)
+    refuse("a Hypergraph", _losses(parts), ignore, READING, or_else="attributes=True to read it into tables")
+    bare = Parts(parts.vertices, parts.hyperedges, dict.fromkeys(parts.incidences, Row()))
+    bare.vertices = dict.fromkeys(parts.vertices, Row())
+    return _assemble(bare).hypergraph
+
+
+def _assemble(parts: Parts) -> AttributedHypergraph:
     vertex_names, vertices = number(parts.vertices)
     hyperedge_names, hyperedges = number(parts.hyperedges)
-    pairs = [(vertex, hyperedge) for vertex, hyperedge, _ in parts.incidences]
-    if "direction" in ignore and (directed or _has_direction(parts)):  # a vertex may be in both the head and the tail
-        pairs = list(dict.fromkeys(pairs))
-    _check_unique(pairs)
-    weight, centroid = [1.0] * len(hyperedges), [-1] * len(hyperedges)
-    for name, attributes in parts.hyperedges.items():
-        weight[hyperedges[name]] = attributes.get("weight", 1.0)
-        if _has_centroid(parts, attributes):
-            centroid[hyperedges[name]] = vertices[attributes["centroid"]]
-    return Hypergraph.from_incidence(
-        [vertices[vertex] for vertex, _ in pairs],
-        [hyperedges[hyperedge] for _, hyperedge in pairs],
+    pairs = [(vertices[vertex], hyperedges[hyperedge]) for vertex, hyperedge in parts.incidences]
+    vertex_rows = _in_order(vertices[name] for name in parts.vertices)
+    hyperedge_rows = _in_order(hyperedges[name] for name in parts.hyperedges)
+    of_vertices, of_hyperedges = list(parts.vertices.values()), list(parts.hyperedges.values())
+    of_incidences = [
+        row for _, row in sorted(zip(pairs, parts.incidences.values(), strict=True), key=lambda one: one[0])
+    ]
+    of_vertices = [of_vertices[place] for place in vertex_rows]
+    of_hyperedges = [of_hyperedges[place] for place in hyperedge_rows]
+    centroid = [
+        vertices[row.attrs["centroid"]] if names_a_vertex(row.attrs.get("centroid"), parts.vertices) else -1
+        for row in of_hyperedges
+    ]
+    H = Hypergraph.from_incidence(
+        [vertex for vertex, _ in pairs],
+        [hyperedge for _, hyperedge in pairs],
         len(vertices),
         len(hyperedges),
-        weight=weight,
+        weight=_weights("hyperedge", of_hyperedges),
         centroid=np.array(centroid, dtype=np.int64),
         vertex_names=vertex_names,
         hyperedge_names=hyperedge_names,
+    )
+    return AttributedHypergraph(
+        H,
+        vertices=[row.attrs for row in of_vertices],
+        hyperedges=[_without_centroid(row.attrs, vertex) for row, vertex in zip(of_hyperedges, centroid, strict=True)],
+        incidences=[row.attrs for row in of_incidences],
+        vertex_weight=_weights("vertex", of_vertices),
+        incidence_weight=_weights("incidence", of_incidences),
+        metadata=dict(parts.metadata),
+        is_complex=parts.is_complex,
     )
 
 
@@ -124,51 +203,55 @@ def number(names: Iterable[Hashable]) -> tuple[Names | None, dict[Hashable, int]
     return array, {name: position for position, name in enumerate(listed)}
 
 
-def _losses(parts: Parts, directed: bool, is_complex: bool) -> dict[str, str]:
-    vertices = list(parts.vertices.items())
-    incidences = [((vertex, hyperedge), attributes) for vertex, hyperedge, attributes in parts.incidences]
+_DIRECTION = "the direction of hyperedges: directed hypergraphs are not supported yet"
+
+
+def _losses(parts: Parts) -> dict[str, str]:
     spare = {
-        "vertices": {key for _, attributes in vertices for key in attributes} - {"weight"},
+        "vertices": {key for row in parts.vertices.values() for key in row.attrs} - {"weight"},
         "hyperedges": {
             key
-            for attributes in parts.hyperedges.values()
-            for key in attributes
-            if key != "weight" and not (key == "centroid" and _has_centroid(parts, attributes))
+            for row in parts.hyperedges.values()
+            for key, value in row.attrs.items()
+            if key != "centroid" or not names_a_vertex(value, parts.vertices)
         },
-        "incidences": {key for _, attributes in incidences for key in attributes} - {"weight", "direction"},
+        "incidences": {key for row in parts.incidences.values() for key in row.attrs} - {"weight"},
     }
     listed = [f"of {kind} ({', '.join(sorted(map(repr, keys)))})" for kind, keys in spare.items() if keys]
     return {
-        "direction": "the direction of hyperedges" if directed or _has_direction(parts) else "",
-        "asc": "that this is a simplicial complex, with all subsets of its hyperedges" if is_complex else "",
-        "vertex_weights": _weights_lost("vertex", vertices),
-        "incidence_weights": _weights_lost("incidence", incidences),
+        "direction": _DIRECTION if parts.is_directed else "",
+        "asc": "that this is a simplicial complex, with all subsets of its hyperedges" if parts.is_complex else "",
+        "vertex_weights": _weights_lost("vertex", parts.vertices),
+        "incidence_weights": _weights_lost("incidence", parts.incidences),
         "attrs": f"attributes {', '.join(listed)}" if listed else "",
         "metadata": f"metadata ({', '.join(map(repr, parts.metadata))})" if parts.metadata else "",
     }
 
 
-def _weights_lost(kind: str, records: Sequence[tuple[Hashable, Attributes]]) -> str:
-    weights = ((name, attributes.get("weight", 1)) for name, attributes in records)
-    weights = (
-        (name, weight) for name, weight in weights if not (isinstance(weight, (int, float, np.number)) and weight == 1)
+def _weights_lost(kind: str, rows: Mapping[Any, Row]) -> str:
+    lost = ((name, row.attrs.get("weight", row.weight)) for name, row in rows.items())
+    return next(
+        (
+            f"the weight of {kind} {name!r}, {weight}"
+            for name, weight in lost
+            if not (weight is None or (is_real(weight) and weight == 1))
+        ),
+        "",
     )
-    return next((f"the weight of {kind} {name!r}, {weight}" for name, weight in weights), "")
 
 
-def _has_direction(parts: Parts) -> bool:
-    return any("direction" in attributes for _, _, attributes in parts.incidences)
+def _weights(kind: str, rows: list[Row]) -> list[float]:
+    try:
+        return [1.0 if row.weight is None else float(row.weight) for row in rows]
+    except OverflowError as error:
+        raise ValueError(f"the weight of a {kind} must be a finite number; got a whole number beyond 1e308.") from error
 
 
-def _has_centroid(parts: Parts, attributes: Attributes) -> bool:
-    centroid = attributes.get("centroid")
-    return isinstance(centroid, Hashable) and centroid in parts.vertices
+def _in_order(places: Iterable[int]) -> list[int]:
+    """The inverse of a permutation: which entry comes first, which second, …."""
+    order: list[int] = np.argsort(np.fromiter(places, dtype=np.int64)).tolist()
+    return order
 
 
-def _check_unique(pairs: list[tuple[Hashable, Hashable]]) -> None:
-    if len(set(pairs)) < len(pairs):
-        (vertex, hyperedge), times = Counter(pairs).most_common(1)[0]
-        raise ValueError(
-            f"incidences must be unique; vertex {vertex!r} occurs {times} times in hyperedge {hyperedge!r}. "
-            "Remove the repetitions."
-        )
+def _without_centroid(attrs: Attributes, centroid: int) -> Attributes:
+    return attrs if centroid < 0 else {key: value for key, value in attrs.items() if key != "centroid"}

@@ -105,11 +105,12 @@ def _header(path: str | os.PathLike[str], text: str, kind: str, form: int) -> di
     try:
         header: dict[str, Any] = json.loads(text)
         version, number = header["version"], header["format"]
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ValueError(f"{path} is damaged: its header cannot be read, {error!r}.") from error
     found = header.get("kind", kind)  # the first files did not have a kind
     if found != kind:
-        raise ValueError(f"{path} must contain a {kind}; got a {found}. Load it with {_LOADERS.get(found, found)}.")
+        how = f" Load it with {_LOADERS[found]}." if isinstance(found, str) and found in _LOADERS else ""
+        raise ValueError(f"{path} must contain a {kind}; got a {found!s:.60}.{how}")
     if number != form:
         raise ValueError(
             f"{path} has format {number}, written by hypergnn {version}; this version reads format {form}. "

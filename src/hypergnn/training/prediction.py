@@ -57,6 +57,8 @@ def in_order(data: Dataset, model: SavedModel) -> Dataset:
                 f"the model takes {model.network.n_features} features per vertex; {data.name} has {data.n_features}."
             )
         return data
+    if not isinstance(trained, (list, tuple)) or not all(isinstance(name, str) for name in trained):
+        raise ValueError(f"the feature names of a model must be a list of text; its file has {trained!r:.60}.")
     place = {name: number for number, name in enumerate(data.feature_names)}
     missing, extra = [name for name in trained if name not in place], sorted(place.keys() - set(trained))
     if missing or extra:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
+from math import isfinite
 from typing import Any
 
 from hypergnn._utils.checks import check_size
@@ -53,7 +54,7 @@ class TrialRecord:
         """The record of a JSON object. Keys that this version does not know are ignored.
 
         Raises:
-            ValueError: If a required field is missing.
+            ValueError: If a required field is missing, or a field is not a number.
 
         Example:
             >>> record = TrialRecord(seed=0, epochs=3, best_epoch=2, seconds=0.5, test_accuracy=80.0)
@@ -64,6 +65,13 @@ class TrialRecord:
         if missing:
             needed, lacks = ", ".join(_REQUIRED), ", ".join(missing)
             raise ValueError(f"a trial must have {needed}; that of seed {entry.get('seed')} lacks {lacks}.")
+        for name in FIELDS:
+            value = entry.get(name)
+            if value is not None and not (type(value) is int or (type(value) is float and isfinite(value))):
+                raise ValueError(f"{name} must be a finite number; got {value!r:.60}.")
+        for name in ("seed", "epochs", "best_epoch"):
+            if type(entry[name]) is not int or entry[name] < 0:
+                raise ValueError(f"{name} must be a whole number of at least 0; got {entry[name]}.")
         return cls(**{name: entry[name] for name in FIELDS if name in entry})
 
 

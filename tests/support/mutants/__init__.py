@@ -1,9 +1,11 @@
 """All mutants, by name: most of these faults were found in other libraries."""
 
-from support.mutants import blocks, functional, joins, kernels, layers, loops, networks, report, structures, training
+from importlib import import_module
+from pkgutil import iter_modules
+
 from support.mutation import Mutant
 
-_ROOMS = (structures, blocks, functional, layers, networks, kernels, loops, training, joins, report)
+_ROOMS = [import_module(f"{__name__}.{room.name}") for room in iter_modules(__path__)]
 _ALL = [mutant for room in _ROOMS for mutant in room.MUTANTS]
 MUTANTS: dict[str, Mutant] = {mutant.name: mutant for mutant in _ALL}
 if len(MUTANTS) < len(_ALL):

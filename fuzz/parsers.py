@@ -1,0 +1,166 @@
+"""The parsers: their valid cases, how these are changed, how a case is read and what is done with the result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path, PurePosixPath
+from random import Random
+from typing import NamedTuple
+
+import hypergnn as hg
+from fuzz import mutations, operators, valid
+from fuzz.mutations import Case, Mutation
+from hypergnn.datasets import linqs, planetoid, published
+from hypergnn.experiments.markdown import results_page
+from hypergnn.experiments.results import Results
+from hypergnn.training import Result, ledger
+
+Use = Callable[[], None]
+"""What is done with what was loaded; no exception is expected here."""
+
+
+class Parser(NamedTuple):
+    """A parser, seen from outside."""
+
+    valid: Callable[[], list[Case]]
+    changes: Mapping[str, Mutation]
+    """How the files of a case are changed, by their ending; others by their bytes."""
+    load: Callable[[Path], Use]
+    """Read a case from a folder; raises one of ``refusals`` if the case is invalid."""
+    refusals: tuple[type[Exception], ...] = (ValueError, OSError)
+    """The exceptions that the documentation names for invalid files."""
+
+
+def generate(parser: Parser, cases: list[Case], rng: Random) -> Case:
+    """A new case: a valid one, changed at random."""
+    case = dict(rng.choice(cases))
+    for _ in range(rng.choice((0, 1, 1, 1, 1, 1, 1, 2))):
+        name = rng.choice(sorted(case))
+        change = parser.changes.get(PurePosixPath(name).suffix, mutations.mutate_bytes)
+        case[name] = change(rng, case[name])
+        if rng.random() < 0.02:
+            case[name] = rng.choice([other.get(name, b"") for other in cases])
+        if rng.random() < 0.01 and len(case) > 1:
+            del case[name]
+    return case
+
+
+def _structures(folder: Path) -> Use:
+    kind, file = (hg.Hypergraph, "hypergraph") if (folder / "hypergraph.safetensors").exists() else (hg.Graph, "graph")
+    path, refused = folder / f"{file}.safetensors", False
+    use: Callable[..., None] = operators.use_hypergraph if kind is hg.Hypergraph else operators.use_graph
+    try:
+        verified = kind.load(path, verify=True)
+    except ValueError:
+        refused = True
+    mapped = kind.load(path)
+
+    def run() -> None:
+        use(mapped, is_valid=not refused)
+        if not refused:
+            use(verified)
+
+    return run
+
+
+def _models(folder: Path) -> Use:
+    model = hg.load(folder / "model.safetensors")
+    return lambda: operators.use_model(model)
+
+
+def _hif(folder: Path) -> Use:
+    path, other = folder / "small.json", folder / "again.json"
+    attributed = hg.io.read_hif(path, attributes=True, ignore=("direction",))
+
+    def run() -> None:
+        hg.io.write_hif(attributed, other)
+        again = hg.io.read_hif(other, attributes=True)
+        if not again.equals(attributed):
+            raise operators.WrongResultError("read, written and read again, it is another hypergraph")
+        everything = ("direction", "asc", "vertex_weights", "incidence_weights", "attrs", "metadata")
+        operators.use_hypergraph(hg.io.read_hif(path, ignore=everything))
+        if attributed.is_complex and attributed.hypergraph.n_vertices < 12:
+            for simplices in ("all", "maximal"):
+                operators.use_hypergraph(hg.io.read_hif(other, simplices=simplices, ignore=everything))
+
+    return run
+
+
+def _tables(folder: Path) -> Use:
+    given = {path.stem: path for path in sorted(folder.iterdir())}
+    if set(given) != {"incidences"}:
+        data = hg.datasets.from_tables(
+            incidences=given.get("incidences"),
+            features=given.get("features"),
+            labels=given.get("labels"),
+            links=given.get("links"),
+        )
+        return lambda: operators.use_dataset(data)
+    H = hg.io.read_incidence_table(given["incidences"], ignore=("attrs",))
+
+    def run() -> None:
+        operators.use_hypergraph(H)
+        for ending in (".csv", ".parquet"):
+            path = folder / f"again{ending}"
+            hg.io.write_incidence_table(H, path, ignore=("names", "centroids", "isolated", "empty"))
+            hg.io.read_incidence_table(path)
+
+    return run
+
+
+def _planetoid(folder: Path) -> Use:
+    content = {path.name: path.read_bytes() for path in folder.iterdir()}
+    missing = [part for part in valid.PLANETOID if f"ind.citeseer.{part}" not in content]
+    if missing:
+        raise FileNotFoundError(missing[0])
+    articles = planetoid.parse("citeseer", content)
+    return lambda: operators.use_dataset(published._citations("citeseer", articles, "a file"))
+
+
+def _linqs(folder: Path) -> Use:
+    articles = linqs.parse({name: (folder / name).read_bytes() for name in ("cora.content", "cora.cites")})
+    return lambda: operators.use_dataset(published._citations("cora", articles, "a file"))
+
+
+def _runs(folder: Path) -> Use:
+    run = ledger.read(folder)
+    curves = ledger.read_curves(folder, run.seeds)
+
+    def use() -> None:
+        result = Result(list(run.records), interrupted=False)
+        repr(result), result._repr_html_()
+        [run.curves(seed) for seed in run.seeds], sorted(curves)
+        with ledger.Ledger.open(folder, run.configuration) as again:
+            again.append(valid.record(max([*run.seeds, 0]) + 1), curves={"val_loss": [1.0]})
+        if ledger.read(folder).seeds != again.seeds:
+            raise operators.WrongResultError("a trial was lost")
+
+    return use
+
+
+def _results(folder: Path) -> Use:
+    results = Results.read(folder)
+
+    def use() -> None:
+        results.first(2), results.environments
+        results_page(results)
+        results.write(folder / "again")
+        if Results.read(folder / "again").runs.keys() != results.runs.keys():
+            raise operators.WrongResultError("a run was lost")
+
+    return use
+
+
+_LINES = {".jsonl": mutations.mutate_lines, ".json": mutations.mutate_json}
+PARSERS: dict[str, Parser] = {
+    "structures": Parser(valid.structures, {".safetensors": mutations.mutate_safetensors}, _structures),
+    "models": Parser(valid.models, {".safetensors": mutations.mutate_safetensors}, _models),
+    "hif": Parser(valid.hif, {".json": mutations.mutate_json}, _hif),
+    "csv": Parser(valid.csv, {".csv": mutations.mutate_csv}, _tables, (ValueError, OSError, TypeError)),
+    "parquet": Parser(valid.parquet, {}, _tables, (ValueError, OSError, TypeError)),
+    "planetoid": Parser(valid.planetoid, {".index": mutations.mutate_text}, _planetoid),
+    "linqs": Parser(valid.linqs, {".content": mutations.mutate_text, ".cites": mutations.mutate_text}, _linqs),
+    "runs": Parser(valid.runs, _LINES, _runs),
+    "results": Parser(valid.results, _LINES, _results),
+}
+"""All parsers by name."""
