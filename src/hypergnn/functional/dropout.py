@@ -12,10 +12,10 @@ from hypergnn.structures.sparse_features import SparseFeatures
 
 
 def dropout(x: Features, p: float = 0.5, training: bool = True) -> Features:
-    """Zero each entry with probability ``p`` and divide the others by ``1 - p``, as :func:`torch.nn.functional.dropout`.
+    """Zero each entry with probability ``p`` and divide the others by ``1 - p``.
 
-    Sparse features stay sparse, with the same entries stored: zeros need not be drawn for, since they stay zero.
-    Torch's own function fails for them.
+    The same as :func:`torch.nn.functional.dropout`, which fails for sparse features. Here they stay sparse, and only
+    the stored entries are drawn for.
 
     Args:
         x: Features, ``(..., N, F)``: dense, sparse CSR, or :class:`hypergnn.structures.SparseFeatures`.
