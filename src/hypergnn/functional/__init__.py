@@ -11,6 +11,7 @@ from hypergnn.functional.convolution import hyperedge_degree, hypergraph_conv, v
 from hypergnn.functional.dropout import dropout
 from hypergnn.functional.pairwise import attention_links, graph_attention, graph_conv, mean_attention, mean_conv
 from hypergnn.functional.projection import project
+from hypergnn.functional.readout import readout
 
 __all__ = [
     "attention_incidence",
@@ -25,5 +26,6 @@ __all__ = [
     "mean_attention",
     "mean_conv",
     "project",
+    "readout",
     "vertex_degree",
 ]
