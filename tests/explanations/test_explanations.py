@@ -15,6 +15,7 @@ from hypergnn.cli import main
 from hypergnn.models import KINDS, Config, Network
 from hypergnn.structures.shared_graph import SharedGraph
 
+BIAS = "bias (the same for all)"
 VERTICES = ["a", "b", "c", "d", "e", "<f>", "g"]
 H = hg.Hypergraph.from_hyperedges(
     [[0, 1, 2, 5], [2, 3], [3, 4, 5], [1, 2]],
@@ -227,7 +228,7 @@ def test_a_dataset_is_scaled_as_the_network_was_trained(tmp_path):
 def test_text_html_and_pandas_agree():
     layer, x = make(hg.HypergraphAttention, heads=2, aggregate="mean"), random(7, 3)
     found = hg.explain(layer, H, "<f>", x)
-    assert "hyperedge <b>three" in repr(found)
+    assert "\n<b>three " in repr(found)
     assert repr(found).splitlines()[-1].split() == ["sum", f"{found.logit:+.4f}"]
     html = found._repr_html_()
     assert "&lt;b&gt;three" in html
@@ -244,12 +245,12 @@ def test_contributions_are_shown_with_their_sign_and_the_largest_first():
     rows = [re.fullmatch(r"(\S.*?) +([+-]\d+\.\d{4})(?: +(\d+\.\d) %)?", row) for row in repr(found).splitlines()[4:]]
     assert all(rows), repr(found)
     *shown, last = [(row[1], float(row[2]), row[3]) for row in rows]
-    assert {label for label, *_ in shown} == {"hyperedge one", "hyperedge two", "hyperedge four", "bias"}
+    assert {label for label, *_ in shown} == {"one", "two", "four", BIAS}
     assert [abs(value) for _, value, _ in shown] == sorted((abs(value) for _, value, _ in shown), reverse=True)
     for label, value, attention in shown:
         own = [part for part, name in zip(found.parts, found.labels, strict=True) if name == label]
         assert value == pytest.approx(sum(part.contribution for part in own), abs=1e-4)
-        if label != "bias":  # two heads
+        if label != BIAS:  # two heads
             assert float(attention) == pytest.approx(50 * sum(part.attention for part in own), abs=0.1)
     assert last[:2] == ("sum", pytest.approx(found.logit, abs=1e-4))
 
@@ -271,9 +272,9 @@ def test_another_class_than_the_predicted_one_is_explained_as_such():
 @pytest.mark.parametrize(
     ("kind", "expected"),
     [
-        (hg.HypergraphConv, {"neighbours of a", "hyperedge 1", "its own features (skip connection)", "bias"}),
-        (hg.GraphConv, {"link to b", "its own features", "its own features (skip connection)", "bias"}),
-        (layers.Dense, {"its own features", "its own features (skip connection)", "bias"}),
+        (hg.HypergraphConv, {"neighbours of a", "hyperedge 1", "its own features (skip connection)", BIAS}),
+        (hg.GraphConv, {"link to b", "its own features", "its own features (skip connection)", BIAS}),
+        (layers.Dense, {"its own features", "its own features (skip connection)", BIAS}),
     ],
     ids=lambda one: getattr(one, "__name__", ""),
 )

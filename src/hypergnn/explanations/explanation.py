@@ -61,7 +61,7 @@ class Explanation:
     names: tuple[Any, ...]
     """The name of each part's hyperedge or vertex, or its number if there are no names."""
     labels: tuple[str, ...]
-    """Each part in words, such as ``"hyperedge chess"`` or ``"neighbours of 7"``."""
+    """Each part in words: the name of a hyperedge, or for example ``"neighbours of 7"`` or ``"link to ann"``."""
     attention: tuple[Attended, ...]
     """The attention of the vertex in every layer and head, in descending order; empty for convolutions."""
 

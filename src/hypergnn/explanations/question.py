@@ -29,7 +29,11 @@ from hypergnn.structures.sparse_features import SparseFeatures
 from hypergnn.training.plan import Task
 from hypergnn.training.prediction import in_order
 
-_LABELS = {"skip": "its own features (skip connection)", "bias": "bias", "itself": "its own features"}
+_LABELS = {
+    "skip": "its own features (skip connection)",
+    "bias": "bias (the same for all)",
+    "itself": "its own features",
+}
 
 
 def _kind_of(layer: Layer) -> str:
@@ -106,11 +110,11 @@ def explain(
         vertex 1: class 1, score 5.5000
         + speaks for the class, - against it; the sum is the score of the class
         <BLANKLINE>
-        because of       contribution
-        hyperedge choir       +4.0000
-        hyperedge chess       +1.5000
-        bias                  +0.0000
-        sum                   +5.5000
+        because of               contribution
+        choir                         +4.0000
+        chess                         +1.5000
+        bias (the same for all)       +0.0000
+        sum                           +5.5000
     """
     asked = _question(model, H, x, graph, x_hyperedge)
     number = find_named("vertex", vertex, asked.names("vertex"), asked.x.shape[-2])
@@ -278,10 +282,12 @@ def _label(part: Part, asked: _Question) -> str:
         return _LABELS[part.kind]
     if part.kind == "link":
         return f"link to {_name('vertex', part.number, asked)}"
+    if asked.names("hyperedge") is not None:
+        return str(_name("hyperedge", part.number, asked))
     centroid = getattr(asked.structures.get("hypergraph"), "centroid", None)
-    if asked.names("hyperedge") is None and centroid is not None and int(centroid[part.number]) >= 0:
-        return f"neighbours of {_name('vertex', int(centroid[part.number]), asked)}"
-    return f"hyperedge {_name('hyperedge', part.number, asked)}"
+    if centroid is None or int(centroid[part.number]) < 0:
+        return f"hyperedge {part.number}"
+    return f"neighbours of {_name('vertex', int(centroid[part.number]), asked)}"
 
 
 def _name(what: str, number: int, asked: _Question) -> Any:
