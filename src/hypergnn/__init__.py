@@ -15,16 +15,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hypergnn import construct, datasets, functional, io, layers, loader, models, training
+    from hypergnn import construct, datasets, functional, io, layers, loader, models, pyg, training
     from hypergnn.datasets import Dataset
     from hypergnn.drawing import draw
     from hypergnn.estimators import HypergraphClassifier, HypergraphEmbedding
     from hypergnn.explanations import Explanation, explain
-    from hypergnn.layers import GraphAttention, GraphConv, HypergraphAttention, HypergraphConv
+    from hypergnn.layers import GraphAttention, GraphConv, HypergraphAttention, HypergraphConv, Readout
     from hypergnn.models import Config, Network
     from hypergnn.persistence.models import SavedModel, load, save
     from hypergnn.persistence.onnx import export_onnx
-    from hypergnn.structures import Block, Graph, GraphBlock, Hypergraph, SharedGraph
+    from hypergnn.structures import Block, Graph, GraphBlock, Hypergraph, HypergraphBatch, SharedGraph, batch
 
 __version__ = "0.1.0"
 
@@ -39,12 +39,15 @@ __all__ = [
     "GraphConv",
     "Hypergraph",
     "HypergraphAttention",
+    "HypergraphBatch",
     "HypergraphClassifier",
     "HypergraphConv",
     "HypergraphEmbedding",
     "Network",
+    "Readout",
     "SavedModel",
     "SharedGraph",
+    "batch",
     "construct",
     "datasets",
     "draw",
@@ -56,6 +59,7 @@ __all__ = [
     "load",
     "loader",
     "models",
+    "pyg",
     "save",
     "training",
 ]
@@ -71,12 +75,15 @@ _ROOM = {
     "GraphConv": "layers",
     "Hypergraph": "structures",
     "HypergraphAttention": "layers",
+    "HypergraphBatch": "structures",
     "HypergraphClassifier": "estimators",
     "HypergraphConv": "layers",
     "HypergraphEmbedding": "estimators",
     "Network": "models",
+    "Readout": "layers",
     "SavedModel": "persistence.models",
     "SharedGraph": "structures",
+    "batch": "structures",
     "draw": "drawing",
     "explain": "explanations",
     "export_onnx": "persistence.onnx",

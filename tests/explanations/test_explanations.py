@@ -1,6 +1,7 @@
 """The parts of a score add up to it, and are what the equations say."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from hypergnn.cli import main
 from hypergnn.models import KINDS, Config, Network
 from hypergnn.structures.shared_graph import SharedGraph
 
+BIAS = "bias (the same for all)"
 VERTICES = ["a", "b", "c", "d", "e", "<f>", "g"]
 H = hg.Hypergraph.from_hyperedges(
     [[0, 1, 2, 5], [2, 3], [3, 4, 5], [1, 2]],
@@ -180,7 +182,10 @@ def test_a_score_below_zero_is_given_before_and_after_the_activation():
     found = hg.explain(network, H, 2, torch.rand(7, 5) - 1)
     low = min((hg.explain(network, H, 2, torch.rand(7, 5) - 1, target=target) for target in range(4)), key=total)
     assert low.logit < 0 < low.score - low.logit
-    assert f"logit {found.logit:.4f}, {found.score:.4f} after ELU" in repr(found)
+    assert repr(low).splitlines()[-1].split() == ["sum", f"{low.logit:+.4f}"]
+    assert repr(found).splitlines()[
+        0
+    ] == f"vertex c: class {found.target}, probability {found.probability:.1%}".replace("%", " %")
 
 
 def test_attention_is_given_for_every_layer_and_head():
@@ -223,8 +228,8 @@ def test_a_dataset_is_scaled_as_the_network_was_trained(tmp_path):
 def test_text_html_and_pandas_agree():
     layer, x = make(hg.HypergraphAttention, heads=2, aggregate="mean"), random(7, 3)
     found = hg.explain(layer, H, "<f>", x)
-    assert "hyperedge <b>three" in repr(found)
-    assert repr(found).splitlines()[-1].split() == ["sum", f"{found.logit:.4f}"]
+    assert "\n<b>three " in repr(found)
+    assert repr(found).splitlines()[-1].split() == ["sum", f"{found.logit:+.4f}"]
     html = found._repr_html_()
     assert "&lt;b&gt;three" in html
     assert "<b>" not in html
@@ -234,11 +239,57 @@ def test_text_html_and_pandas_agree():
     assert json.loads(json.dumps(found.records()))[0]["kind"] == "hyperedge"
 
 
+def test_contributions_are_shown_with_their_sign_and_the_largest_first():
+    layer, x = make(hg.HypergraphAttention, heads=2, aggregate="mean"), random(7, 3)
+    found = hg.explain(layer, H, "c", x, target=0)
+    rows = [re.fullmatch(r"(\S.*?) +([+-]\d+\.\d{4})(?: +(\d+\.\d) %)?", row) for row in repr(found).splitlines()[4:]]
+    assert all(rows), repr(found)
+    *shown, last = [(row[1], float(row[2]), row[3]) for row in rows]
+    assert {label for label, *_ in shown} == {"one", "two", "four", BIAS}
+    assert [abs(value) for _, value, _ in shown] == sorted((abs(value) for _, value, _ in shown), reverse=True)
+    for label, value, attention in shown:
+        own = [part for part, name in zip(found.parts, found.labels, strict=True) if name == label]
+        assert value == pytest.approx(sum(part.contribution for part in own), abs=1e-4)
+        if label != BIAS:  # two heads
+            assert float(attention) == pytest.approx(50 * sum(part.attention for part in own), abs=0.1)
+    assert last[:2] == ("sum", pytest.approx(found.logit, abs=1e-4))
+
+
+def test_another_class_than_the_predicted_one_is_explained_as_such():
+    torch.manual_seed(0)
+    network, x = Network(Config(hidden=4, heads=2), 5, 3), torch.rand(7, 5)
+    best = hg.explain(network, H, "c", x)
+    other = hg.explain(network, H, "c", x, target=(best.target + 1) % 3)
+    assert best.predicted == best.target
+    assert (other.predicted, other.predicted_probability) == (best.target, best.probability)
+    headline = repr(other).splitlines()[0]
+    assert headline.startswith(f"vertex c: class {other.target}, probability ")
+    assert headline.endswith(f"; predicted is {best.target}, probability {100 * best.probability:.1f} %")
+    assert headline in other._repr_html_()
+    assert "predicted" not in repr(best)
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        (hg.HypergraphConv, {"neighbours of a", "hyperedge 1", "its own features (skip connection)", BIAS}),
+        (hg.GraphConv, {"link to b", "its own features", "its own features (skip connection)", BIAS}),
+        (layers.Dense, {"its own features", "its own features (skip connection)", BIAS}),
+    ],
+    ids=lambda one: getattr(one, "__name__", ""),
+)
+def test_parts_are_called_by_plain_words(kind, expected):
+    partly = hg.Hypergraph.from_hyperedges([[0, 1], [0, 2]], 3, centroid=[0, -1], vertex_names=["a", "b", "c"])
+    graph = hg.Graph.from_links([0], [1], n_vertices=3)
+    found = hg.explain(make(kind, skip=True), partly, "a", random(3, 3), graph)
+    assert set(found.labels) == expected
+
+
 def test_a_long_table_is_shortened_and_still_adds_up():
     wide = hg.Hypergraph.from_hyperedges([[0, 1]] * 30, n_vertices=2)
     found = hg.explain(make(hg.HypergraphConv), wide, 0, random(2, 3))
-    assert "20 others" in repr(found)
-    assert len(repr(found).splitlines()) == 15
+    assert "21 others" in repr(found)
+    assert len(repr(found).splitlines()) == 16
     bars = found.plot(top=5).axes[0].patches
     assert len(bars) == 6
     assert sum(bar.get_width() for bar in bars) == pytest.approx(found.logit)
@@ -285,8 +336,8 @@ def test_a_run_is_explained_from_the_command_line(tmp_path, capsys):
     capsys.readouterr()
     assert main(["explain", run, "5"]) == 0
     printed = capsys.readouterr().out
-    assert printed.startswith("vertex 5: class ")
-    assert "attention in layer 0, head by head" in printed
+    assert re.match(r"vertex 5: class \d, probability \d+\.\d %\n\+ speaks for the class", printed)
+    assert "neighbours of 5" in printed
     assert main(["explain", run, "5", "--json", "--class", "4", "--plot", str(tmp_path / "why.png")]) == 0
     explained = json.loads(capsys.readouterr().out)
     assert explained["class"] == "4"

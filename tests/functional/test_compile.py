@@ -1,6 +1,7 @@
 """``torch.compile`` and ``torch.export`` take a model of these layers whole."""
 
 import io
+import logging
 import shutil
 import subprocess
 import sys
@@ -8,11 +9,13 @@ from pathlib import Path
 
 import pytest
 import torch
+from scipy import sparse
 from support.structures import graph, hypergraph
 from torch import Tensor, nn
 from torch.nn.functional import elu
 
-from hypergnn import Graph, GraphAttention, GraphConv, Hypergraph, HypergraphAttention, HypergraphConv
+from hypergnn import Graph, GraphAttention, GraphConv, Hypergraph, HypergraphAttention, HypergraphConv, models
+from hypergnn.structures import SparseFeatures
 
 pytestmark = pytest.mark.slow
 
@@ -30,13 +33,15 @@ class Network(nn.Module):
         return self.graph_attention(elu(self.graph_conv(x, graph)), graph)
 
 
-STRUCTURES = ["isolated vertex", "centred"]
+STRUCTURES = ["isolated vertex", "centred", "hyperedge e around vertex e"]
 
 
 def make(name: str) -> tuple[Network, tuple[Tensor, Hypergraph, Graph]]:
     H = hypergraph("isolated vertex")
     if name == "isolated vertex":
         H = Hypergraph.from_scipy(H.to_scipy(), H.weight)
+    elif name != "centred":  # as in citation networks and hypergraphs of nearest neighbours
+        H = Hypergraph.from_hyperedges([[0, 1, 2], [1, 3], [2], [0, 3], [4]], n_vertices=5, centroid=range(5))
     torch.manual_seed(0)
     return Network(), (torch.rand(5, 3), H, graph("triangle and pair"))
 
@@ -87,3 +92,42 @@ def test_exported_program_gives_the_same_output(inputs):
     torch.export.save(torch.export.export(model, arguments), file)
     file.seek(0)
     torch.testing.assert_close(torch.export.load(file).module()(*arguments), model(*arguments))
+
+
+@pytest.mark.usefixtures("backend")
+def test_an_exported_program_takes_hypergraphs_with_other_centroids():
+    model, (x, H, graph) = make("hyperedge e around vertex e")
+    other = Hypergraph.from_scipy(H.to_scipy(), centroid=[1, 3, 2, 0, 4])
+    program = torch.export.export(model, (x, H, graph)).module()
+    torch.testing.assert_close(program(x, other, graph), model(x, other, graph))
+    assert not torch.equal(model(x, other, graph), model(x, H, graph))
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("kind", ["dense", "prepared"])
+@pytest.mark.parametrize("model", ["hyper-conv", "hyper-attention", "gat+hyper-attention"])
+def test_a_network_compiles_into_one_graph_without_a_warning(model, kind, training, caplog):
+    _, (x, H, graph) = make("hyperedge e around vertex e")
+    network = models.Network(models.Config(model=model, hidden=4, heads=2, dropout=0.5), 3, 2).train(training)
+    features = x if kind == "dense" else SparseFeatures.from_scipy(sparse.csr_array(x.numpy()))
+    torch.compiler.reset()  # the limit of recompilations counts those of other networks
+    compiled = torch.compile(network, fullgraph=True, backend="aot_eager")
+    with caplog.at_level(logging.WARNING):
+        torch.manual_seed(0)
+        out = compiled(features, graph=graph, hypergraph=H)
+    assert not caplog.records
+    torch.manual_seed(0)
+    torch.testing.assert_close(out, network(features, graph=graph, hypergraph=H))
+    out.sum().backward()
+    assert all(parameter.grad is not None for parameter in network.parameters())
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_sparse_csr_features_run_uncompiled_within_a_compiled_network(training):
+    """``torch.compile`` does not support sparse tensors at all: the graph breaks around them."""
+    _, (x, H, _) = make("hyperedge e around vertex e")
+    network = models.Network(models.Config(hidden=4, heads=2, dropout=0.5), 3, 2).train(training)
+    torch.manual_seed(0)
+    out = torch.compile(network, backend="aot_eager")(x.to_sparse_csr(), hypergraph=H)
+    torch.manual_seed(0)
+    torch.testing.assert_close(out, network(x.to_sparse_csr(), hypergraph=H))

@@ -14,6 +14,7 @@ from support.generated import by_name, hypergraphs
 from torch_geometric.data import Batch, Data
 from torch_geometric.data.hypergraph_data import HyperGraphData
 
+import hypergnn as hg
 from hypergnn import Hypergraph, io
 
 unhurried = settings(deadline=None, max_examples=60)
@@ -122,11 +123,6 @@ def test_pyg_sizes_default_to_the_features_and_the_largest_id():
 def test_incomplete_pyg_data_are_refused(data, message):
     with pytest.raises(ValueError, match=message):
         io.from_pyg(data)
-
-
-def test_a_pyg_batch_is_refused():
-    with pytest.raises(TypeError, match=r"got a Batch of several. Convert each of data.to_data_list\(\)"):
-        io.from_pyg(Batch.from_data_list([io.to_pyg(Hypergraph.from_hyperedges([[0]], 1))] * 2))
 
 
 def test_bipartite_nodes_are_tagged_and_untagged_graphs_keep_their_names():
@@ -325,3 +321,43 @@ def test_importing_the_package_imports_none_of_the_libraries():
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "[]"
+
+
+MEMBERS = {
+    "plain": [Hypergraph.from_hyperedges([[0, 1], [1]], 3), Hypergraph.from_hyperedges([[0, 1, 2]], 3)],
+    "more hyperedges than vertices": [Hypergraph.from_hyperedges([[0], [0, 1], [1], []], 2)] * 3,
+    "empty ones": [Hypergraph.from_hyperedges([], 1), Hypergraph.from_hyperedges([[0], []], 1)],
+    "everything": [
+        Hypergraph.from_hyperedges([[0, 1]], 2, [2.0], [1], vertex_names=["a", "b"]),
+        Hypergraph.from_hyperedges([[0, 1], [0]], 3, hyperedge_names=["x", "y"]),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", MEMBERS)
+def test_batches_go_to_pyg_and_back(name):
+    there = io.to_pyg(hg.batch(MEMBERS[name]))
+    assert isinstance(there, Batch)
+    assert there.num_graphs == len(MEMBERS[name])
+    back = io.from_pyg(there)
+    assert back.equals(hg.batch(MEMBERS[name]))
+    assert there.batch.tolist() == back.vertex_member.tolist()
+    assert there.hyperedge_index.tolist() == [back.vertex.tolist(), back.hyperedge.tolist()]
+
+
+def test_a_layer_over_a_pyg_batch_of_ours_mixes_nothing():
+    members = MEMBERS["more hyperedges than vertices"]
+    data = io.to_pyg(hg.batch(members), dtype=torch.float32)
+    layer, x = hg.pyg.HypergraphConv(3, 2), torch.randn(6, 3)
+    alone = [layer(x[2 * k : 2 * k + 2], io.to_pyg(one).hyperedge_index) for k, one in enumerate(members)]
+    torch.testing.assert_close(layer(x, data.hyperedge_index, data.hyperedge_weight), torch.cat(alone))
+
+
+def test_a_batch_of_other_data_keeps_its_members_apart():
+    plain = [io.to_pyg(one) for one in MEMBERS["plain"]]
+    assert io.from_pyg(Batch.from_data_list(plain)).equals(hg.batch(MEMBERS["plain"]))
+
+
+def test_a_batch_of_hypergraph_data_is_refused():
+    with pytest.raises(ValueError, match="kind must be 'Data' for a batch"):
+        io.to_pyg(hg.batch(MEMBERS["plain"]), kind="HyperGraphData")

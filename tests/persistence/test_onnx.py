@@ -1,5 +1,7 @@
 """An exported network gives the same scores in another runtime."""
 
+import json
+
 import numpy as np
 import onnx
 import onnxruntime
@@ -9,11 +11,13 @@ import torch
 import hypergnn as hg
 from hypergnn.kernels import dispatch
 from hypergnn.models import KINDS, Config, Network
+from hypergnn.persistence.models import SavedModel
 from hypergnn.structures.shared_graph import SharedGraph
 
 pytestmark = pytest.mark.slow
 
 CENTROIDS = {"centred": [0, 4, 2, 3], "partly centred": [0, -1, 2, 3], "not centred": None}
+AROUND_THEMSELVES = hg.Hypergraph.from_hyperedges([[0, 1, 2], [1, 3], [2], [0, 3], [4], [5]], 6, centroid=range(6))
 CASES = sorted({*((name, "not centred") for name in KINDS), *(("hyper-attention", how) for how in CENTROIDS)})
 GRAPH = hg.Graph.from_links([0, 1, 2], [1, 2, 3], n_vertices=6)
 
@@ -62,7 +66,24 @@ def test_a_trained_network_keeps_its_predictions_and_class_names(tmp_path):
     expected = hg.training.predict(model, data)
     np.testing.assert_allclose(torch.from_numpy(scores).softmax(-1).numpy(), expected, atol=1e-5)
     properties = {one.key: one.value for one in onnx.load(tmp_path / "model.onnx").metadata_props}
-    assert properties["class_names"].split("\n") == list(data.class_names)
+    assert json.loads(properties["class_names"]) == list(data.class_names)
+
+
+def test_class_names_may_hold_line_breaks(tmp_path):
+    names = ("two\nlines", 'a "quoted" one', "Größe")
+    model = SavedModel(Network(Config(), 5, 3), names, {})
+    hg.export_onnx(model, tmp_path / "model.onnx", make())
+    properties = {one.key: one.value for one in onnx.load(tmp_path / "model.onnx").metadata_props}
+    assert tuple(json.loads(properties["class_names"])) == names
+
+
+def test_hyperedges_around_the_vertices_themselves(tmp_path):
+    """As in citation networks and hypergraphs of nearest neighbours."""
+    network, x = Network(Config(model="hyper-attention", hidden=4, heads=2), 5, 3), torch.randn(6, 5)
+    hg.export_onnx(network, tmp_path / "model.onnx", AROUND_THEMSELVES)
+    with torch.no_grad():
+        expected = network.eval()(x, hypergraph=AROUND_THEMSELVES)
+    np.testing.assert_allclose(run(tmp_path / "model.onnx", x), expected.numpy(), rtol=1e-4, atol=1e-6)
 
 
 def test_invalid_arguments_are_refused(tmp_path):

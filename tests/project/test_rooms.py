@@ -22,7 +22,7 @@ ORDER = [
     ["kernels"],
     ["functional", "reference"],
     ["layers", "loader"],
-    ["models"],
+    ["models", "pyg"],
     ["persistence.models"],
     ["persistence.onnx", "construct", "io"],
     ["datasets", "drawing"],

@@ -21,7 +21,7 @@ def register(commands: Commands) -> None:
     parser = commands.add_parser(
         "explain",
         help="Explain the prediction of a trained network.",
-        description="Print how much each hyperedge and link of a vertex contributes to the score of a class.",
+        description="Print the class of a vertex, its probability, and how much each hyperedge and link speaks for it.",
         usage="hypergnn explain RUN VERTEX [DATASET | --incidences FILE ...] [options]",
     )
     parser.add_argument("model", metavar="RUN", help="run folder of `hypergnn train`, or a model file")
@@ -70,6 +70,8 @@ def _as_json(found: Explanation) -> dict[str, Any]:
         "logit": found.logit,
         "score": found.score,
         "probability": found.probability,
+        "predicted": found.predicted_name,
+        "predicted_probability": found.predicted_probability,
         "parts": found.records(),
         "attention": [one._asdict() for one in found.attention],
     }

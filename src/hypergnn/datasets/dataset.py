@@ -112,12 +112,14 @@ class Dataset:
         """
         import torch
 
+        from hypergnn.structures.sparse_features import csr_tensor
+
         x = self.scaled(normalize)
         if not sparse.issparse(x):
             return torch.from_numpy(x)
         x.sum_duplicates()
         indptr, indices, values = (torch.from_numpy(part) for part in (x.indptr, x.indices, x.data))
-        return torch.sparse_csr_tensor(indptr, indices, values, size=x.shape, check_invariants=True)
+        return csr_tensor(indptr, indices, values, x.shape, check_invariants=True)
 
     def scaled(self, normalize: Literal["none", "row"]) -> Any:
         """A copy of :attr:`x`, scaled as in :meth:`features`."""

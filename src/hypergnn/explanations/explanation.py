@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _SHOWN = 10
-_NOUNS = {"skip": "skip connection", "bias": "bias", "itself": "the vertex itself"}
+_HOW_TO_READ = "+ speaks for the class, - against it; the sum is the score of the class"
 
 
 class Attended(NamedTuple):
@@ -35,7 +35,8 @@ class Attended(NamedTuple):
 class Explanation:
     """Why a vertex got its score for a class, as returned by :func:`hypergnn.explain`.
 
-    The contributions of :attr:`parts` add up to :attr:`logit`.
+    The contributions of :attr:`parts` add up to :attr:`logit`. As text and in a notebook: the class, its probability,
+    and what speaks for it (+) and against it (-), largest first.
     """
 
     vertex: int
@@ -51,10 +52,16 @@ class Explanation:
     """The name of the activation after the last layer; ``None`` without one."""
     probability: float | None
     """Its probability if the model is a network; ``None`` for a single layer."""
+    predicted: int
+    """The class with the highest score, which is the one explained unless you asked for another."""
+    predicted_name: str
+    predicted_probability: float | None
     parts: tuple[Part, ...]
     """The terms of the logit: hyperedges and links in descending order within each head, skip connection, bias."""
     names: tuple[Any, ...]
     """The name of each part's hyperedge or vertex, or its number if there are no names."""
+    labels: tuple[str, ...]
+    """Each part in words: the name of a hyperedge, or for example ``"neighbours of 7"`` or ``"link to ann"``."""
     attention: tuple[Attended, ...]
     """The attention of the vertex in every layer and head, in descending order; empty for convolutions."""
 
@@ -82,94 +89,94 @@ class Explanation:
             top: How many of the largest parts get their own bar; the rest share one.
         """
         shown, rest = self._largest(top)
-        labels = [_label(part, name) for part, name in shown]
-        heights = [part.contribution for part, _ in shown]
+        labels = [shortened(cause.label) for cause in shown]
+        heights = [cause.contribution for cause in shown]
         if rest:
             labels.append(f"{len(rest)} others")
-            heights.append(sum(part.contribution for part, _ in rest))
+            heights.append(sum(cause.contribution for cause in rest))
         with quiet_axes(ax, "plot", (6.4, 1.2 + 0.3 * len(labels))) as axes:
             colours = ["tab:blue" if height >= 0 else "tab:red" for height in heights]
             axes.barh(range(len(labels)), heights, color=colours)
             axes.set_yticks(range(len(labels)), [label.replace("$", r"\$") for label in labels])
             axes.invert_yaxis()
             axes.axvline(0, color="black", linewidth=0.8)
-            axes.set_xlabel(f"contribution to the logit, {self.logit:.3f}")
+            axes.set_xlabel(f"for (+) or against (−) the class; sum {self.logit:.3f}")
             axes.set_title(f"vertex {shortened(self.vertex_name)}: {shortened(self.target_name)}".replace("$", r"\$"))
         return axes.get_figure()  # type: ignore[return-value]
 
     def __repr__(self) -> str:
-        """The headline, the first parts by attention, and their sum."""
-        rows = [*self._rows()[:_SHOWN], *self._ends()]
-        attended = [
-            f"\nattention in layer {layer}, head by head\n{text_table(*table)}"
-            for layer, table in self._hidden_tables()
-        ]
-        return "\n".join([self._headline(), text_table(self._head(), rows), *attended])
+        """The class, its probability, and what speaks for it and against it."""
+        return "\n".join([self._headline(), _HOW_TO_READ, "", text_table(self._head(), self._rows())])
 
     def _repr_html_(self) -> str:
-        tables = [html_table(self._headline(), self._head(), [*self._rows()[:_SHOWN], *self._ends()])]
-        tables += [
-            html_table(f"attention in layer {layer}, head by head", *table) for layer, table in self._hidden_tables()
-        ]
-        return "".join(tables)
+        return html_table(f"{self._headline()}. {_HOW_TO_READ}.", self._head(), self._rows())
 
     def _headline(self) -> str:
-        after = "" if self.activation is None else f", {self.score:.4f} after {self.activation}"
-        odds = "" if self.probability is None else f", probability {self.probability:.4f}"
-        return f"vertex {self.vertex_name}: class {self.target_name}, logit {self.logit:.4f}{after}{odds}"
-
-    def _paths(self) -> list[tuple[Part, Any]]:
-        pairs = zip(self.parts, self.names, strict=True)
-        return [(part, name) for part, name in pairs if part.kind not in ("skip", "bias")]
+        text = f"vertex {self.vertex_name}: class {self.target_name}"
+        if self.probability is None or self.predicted_probability is None:
+            return f"{text}, score {self.score:.4f}"
+        text = f"{text}, probability {_percent(self.probability)}"
+        if self.predicted == self.target:
+            return text
+        return f"{text}; predicted is {self.predicted_name}, probability {_percent(self.predicted_probability)}"
 
     def _head(self) -> list[str]:
-        several = len({part.head for part, _ in self._paths()}) > 1
         attends = any(part.attention is not None for part in self.parts)
-        return [*(["head"] if several else []), "through", *(["attention"] if attends else []), "transition", "adds"]
-
-    def _row(self, part: Part | None, label: str, contribution: float) -> list[Any]:
-        filled = {
-            "head": None if part is None else part.head,
-            "through": label,
-            "attention": None if part is None else part.attention,
-            "transition": None if part is None else part.transition,
-            "adds": contribution,
-        }
-        return [filled[title] for title in self._head()]
+        return ["because of", "contribution", *(["attention"] if attends else [])]
 
     def _rows(self) -> list[list[Any]]:
-        return [self._row(part, _label(part, name), part.contribution) for part, name in self._paths()]
-
-    def _ends(self) -> list[list[Any]]:
-        """The rows after the paths: the sum of the omitted ones, skip connection, bias, total."""
-        left_out = self._paths()[_SHOWN:]
-        ends = [self._row(None, f"{len(left_out)} others", sum(part.contribution for part, _ in left_out))]
-        ends = ends if left_out else []
-        ends += [
-            self._row(None, _NOUNS[part.kind], part.contribution)
-            for part in self.parts
-            if part.kind in ("skip", "bias")
+        """The largest contributions, the sum of the others, and the sum of all."""
+        shown, rest = self._largest(_SHOWN)
+        rows: list[tuple[str, float, float | None]] = [*shown]
+        if rest:
+            rows.append((f"{len(rest)} others", sum(one.contribution for one in rest), None))
+        rows.append(("sum", sum(part.contribution for part in self.parts), None))
+        width = len(self._head())
+        return [
+            [label, _Signed(contribution), None if attention is None else _Share(attention)][:width]
+            for label, contribution, attention in rows
         ]
-        return [*ends, self._row(None, "sum", sum(part.contribution for part in self.parts))]
 
-    def _hidden_tables(self) -> list[tuple[int, tuple[list[str], list[list[Any]]]]]:
-        """The attention of each layer before the last: a column per head, rows sorted by the mean over heads."""
-        last = max((one.layer for one in self.attention), default=0)
-        tables = []
-        for layer in range(last):
-            found: dict[tuple[str, Any], dict[int, float]] = {}
-            for one in self.attention:
-                if one.layer == layer:
-                    found.setdefault((one.kind, one.name), {})[one.head] = one.attention
-            n_heads = 1 + max((head for heads in found.values() for head in heads), default=0)
-            ordered = sorted(found.items(), key=lambda item: -sum(item[1].values()))
-            rows = [[_noun(*key), *[heads.get(head) for head in range(n_heads)]] for key, heads in ordered[:_SHOWN]]
-            tables.append((layer, (["to", *map(str, range(n_heads))], rows)))
-        return [(layer, table) for layer, table in tables if table[1]]
+    def _largest(self, top: int) -> tuple[list[_Cause], list[_Cause]]:
+        """The causes with the largest contributions and the others; the heads of the last layer are put together."""
+        found: dict[tuple[str, int | None], list[tuple[Part, str]]] = {}
+        for part, label in zip(self.parts, self.labels, strict=True):
+            found.setdefault((part.kind, part.number), []).append((part, label))
+        causes = [_Cause.of(own) for own in found.values()]
+        causes.sort(key=lambda cause: -abs(cause.contribution))
+        return causes[:top], causes[top:]
 
-    def _largest(self, top: int) -> tuple[list[tuple[Part, Any]], list[tuple[Part, Any]]]:
-        ordered = sorted(zip(self.parts, self.names, strict=True), key=lambda pair: -abs(pair[0].contribution))
-        return ordered[:top], ordered[top:]
+
+class _Cause(NamedTuple):
+    """A hyperedge, a link or another part, with all heads of the last layer."""
+
+    label: str
+    contribution: float
+    attention: float | None
+
+    @classmethod
+    def of(cls, parts: Sequence[tuple[Part, str]]) -> _Cause:
+        attention = [part.attention for part, _ in parts if part.attention is not None]
+        mean = sum(attention) / len(attention) if attention else None
+        return cls(parts[0][1], sum(part.contribution for part, _ in parts), mean)
+
+
+class _Signed(float):
+    """A number that is shown with its sign."""
+
+    def __format__(self, spec: str) -> str:
+        return super().__format__(f"+{spec}")
+
+
+class _Share(float):
+    """A number that is shown in per cent."""
+
+    def __format__(self, spec: str) -> str:
+        return _percent(self)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * float(share):.1f} %"
 
 
 def _record(part: Part, name: Any) -> dict[str, Any]:
@@ -187,11 +194,3 @@ def _record(part: Part, name: Any) -> dict[str, Any]:
 
 def _hidden(n_heads: int) -> Sequence[str]:
     return [f"from hidden head {head}" for head in range(n_heads)]
-
-
-def _label(part: Part, name: Any) -> str:
-    return _noun(part.kind, name)
-
-
-def _noun(kind: str, name: Any) -> str:
-    return _NOUNS[kind] if kind in _NOUNS else shortened(f"{kind} {name}")

@@ -29,6 +29,12 @@ from hypergnn.structures.sparse_features import SparseFeatures
 from hypergnn.training.plan import Task
 from hypergnn.training.prediction import in_order
 
+_LABELS = {
+    "skip": "its own features (skip connection)",
+    "bias": "bias (the same for all)",
+    "itself": "its own features",
+}
+
 
 def _kind_of(layer: Layer) -> str:
     """The kind of network that a layer belongs to, or raise for layers whose parts explain cannot tell."""
@@ -101,25 +107,28 @@ def explain(
         >>> with torch.no_grad():
         ...     _ = layer.projection.copy_(torch.tensor([[1.0, 2.0]]))
         >>> explain(layer, H, 1, x=torch.tensor([[1.0], [2.0], [6.0]]))
-        vertex 1: class 1, logit 5.5000
-        through          transition    adds
-        hyperedge chess      0.5000  1.5000
-        hyperedge choir      0.5000  4.0000
-        bias                         0.0000
-        sum                          5.5000
+        vertex 1: class 1, score 5.5000
+        + speaks for the class, - against it; the sum is the score of the class
+        <BLANKLINE>
+        because of               contribution
+        choir                         +4.0000
+        chess                         +1.5000
+        bias (the same for all)       +0.0000
+        sum                           +5.5000
     """
     asked = _question(model, H, x, graph, x_hyperedge)
     number = find_named("vertex", vertex, asked.names("vertex"), asked.x.shape[-2])
     with torch.no_grad(), _evaluating(asked.model):
         scores, calls = _run(asked)
         row = scores[number]  # (n_classes,)
-        chosen = _find_class(target, asked.class_names, row)
+        chosen, predicted = _find_class(target, asked.class_names, row), int(row.argmax())
         is_network = isinstance(asked.model, Network)
         hidden = calls[-2].layer if len(calls) > 1 and calls[-2].layer.aggregate == "concat" else None
         parts = parts_of(calls[-1], number, chosen, 1 if hidden is None else hidden.heads)
         bias = calls[-1].layer.bias
         logit = calls[-1].out[number, chosen] + (0.0 if bias is None else bias[chosen])
-        attention = _attention(calls, number, asked)
+        attention = tuple(_attention(calls, number, asked))
+        probabilities = row.softmax(-1).tolist() if is_network else None
     return Explanation(
         vertex=number,
         vertex_name=_name("vertex", number, asked),
@@ -128,10 +137,14 @@ def explain(
         logit=float(logit),
         score=float(row[chosen]),
         activation="ELU" if is_network else None,
-        probability=float(row.softmax(-1)[chosen]) if is_network else None,
+        probability=None if probabilities is None else probabilities[chosen],
+        predicted=predicted,
+        predicted_name=str(asked.class_names[predicted]),
+        predicted_probability=None if probabilities is None else probabilities[predicted],
         parts=tuple(parts),
         names=tuple(_part_name(part, asked) for part in parts),
-        attention=tuple(attention),
+        labels=tuple(_label(part, asked) for part in parts),
+        attention=attention,
     )
 
 
@@ -261,6 +274,20 @@ def _part_name(part: Part, asked: _Question) -> Any:
     if part.number is None:
         return part.kind
     return _name("hyperedge" if part.kind == "hyperedge" else "vertex", part.number, asked)
+
+
+def _label(part: Part, asked: _Question) -> str:
+    """The part in words."""
+    if part.number is None or part.kind not in ("hyperedge", "link"):
+        return _LABELS[part.kind]
+    if part.kind == "link":
+        return f"link to {_name('vertex', part.number, asked)}"
+    if asked.names("hyperedge") is not None:
+        return str(_name("hyperedge", part.number, asked))
+    centroid = getattr(asked.structures.get("hypergraph"), "centroid", None)
+    if centroid is None or int(centroid[part.number]) < 0:
+        return f"hyperedge {part.number}"
+    return f"neighbours of {_name('vertex', int(centroid[part.number]), asked)}"
 
 
 def _name(what: str, number: int, asked: _Question) -> Any:

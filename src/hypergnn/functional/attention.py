@@ -44,9 +44,7 @@ def hyperedge_features(x: Features, H: TwoSided) -> Tensor:
     check_features(x, H.n_vertices, H.device)
     x = to_dense(x)
     if H.is_centred:
-        centroid = cast(Tensor, H.centroid)
-        is_own = H.n_hyperedges == H.n_vertices and H.derived("own", lambda: _counts_from_0(centroid))
-        return x if is_own else x.index_select(-2, centroid)
+        return x if _are_own_centroids(H) else x.index_select(-2, cast(Tensor, H.centroid))
     size = inverse(H._hyperedge_degree.to(x.dtype)).unsqueeze(-1)  # B^-1  (M, 1)
     mean = size * kernels.segment_sum(x, by=H.senders.T)  # B^-1 Sᵀ X  (..., M, F)
     if H.centroid is None:
@@ -269,5 +267,16 @@ def _relative_weight(H: TwoSided, dtype: torch.dtype) -> Tensor | None:
     return None if is_seen and bool((weight == 1).all()) else weight
 
 
+def _are_own_centroids(H: TwoSided) -> bool:
+    """Whether hyperedge ``e`` is known to be centred on vertex ``e``, so that nothing need be gathered.
+
+    A traced program does not ask, because its answer would depend on data: it gathers, whatever the centroids are.
+    """
+    if H.n_hyperedges != H.n_vertices or torch.compiler.is_compiling():
+        return False
+    return H.derived("own centroids", lambda: _counts_from_0(cast(Tensor, H.centroid)))
+
+
 def _counts_from_0(ids: Tensor) -> bool:
-    return bool((ids == torch.arange(ids.shape[0], device=ids.device)).all())
+    is_seen = type(ids) is Tensor and ids.device.type != "meta"
+    return is_seen and bool((ids == torch.arange(ids.shape[0], device=ids.device)).all())

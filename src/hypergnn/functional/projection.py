@@ -10,7 +10,7 @@ from torch import Tensor
 from hypergnn import kernels
 from hypergnn.functional.checks import Features, check_like
 from hypergnn.kernels.dropout import draw, dropout
-from hypergnn.structures.sparse_features import SparseFeatures
+from hypergnn.structures.sparse_features import SparseFeatures, csr_tensor
 
 
 def n_entries(x: Features) -> int:
@@ -62,10 +62,16 @@ def drop(x: Features, rate: float, of: object = None) -> Features:
         if drawn is None:
             return replace(x, values=dropout(x.values, rate))
         return replace(x, keys=drawn.keys, dropout=drawn.rate)
-    if x.layout == torch.sparse_csr:
-        values = dropout(x.values(), rate)
-        return torch.sparse_csr_tensor(x.crow_indices(), x.col_indices(), values, x.shape, check_invariants=False)
-    return dropout(x, rate, of)
+    return _drop_csr(x, rate) if x.layout == torch.sparse_csr else dropout(x, rate, of)
+
+
+def _drop_csr(x: Tensor, rate: float) -> Tensor:
+    return csr_tensor(x.crow_indices(), x.col_indices(), dropout(x.values(), rate), x.shape)
+
+
+# torch.compile cannot see into a sparse tensor, and fails where it tries. The mark is that of torch.compiler.disable,
+# which imports the compiler.
+_drop_csr._torchdynamo_disable = True  # type: ignore[attr-defined]
 
 
 def select_rows(x: Features, rows: Tensor | None) -> Features:

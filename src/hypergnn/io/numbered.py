@@ -15,6 +15,7 @@ from torch import Tensor
 from hypergnn._utils.checks import check_choice
 from hypergnn._utils.extras import import_extra
 from hypergnn.io.losses import check_holds, refuse
+from hypergnn.structures.batches import HypergraphBatch, batch
 from hypergnn.structures.hypergraph import Hypergraph
 
 if TYPE_CHECKING:
@@ -69,10 +70,10 @@ def to_pyg(H: Hypergraph, *, kind: str = "Data", dtype: torch.dtype = torch.floa
     It has ``hyperedge_index`` (``edge_index`` in a ``HyperGraphData``), ``hyperedge_weight``, ``num_nodes`` and
     ``num_hyperedges``. PyG infers the number of hyperedges from the largest id and so misses empty ones at the end;
     hence ``num_hyperedges``. If ``H`` has them, ``hyperedge_centroid``, ``vertex_names`` and ``hyperedge_names`` are
-    added.
+    added. A batch becomes a PyG ``Batch`` of :class:`hypergnn.pyg.HypergraphData`, which PyG's loaders join rightly.
 
     Args:
-        H: The hypergraph.
+        H: The hypergraph, or a batch of several.
         kind: ``"Data"`` or ``"HyperGraphData"``.
         dtype: Of the weights. The default is exact; a network in single precision needs ``torch.float32``.
 
@@ -82,6 +83,8 @@ def to_pyg(H: Hypergraph, *, kind: str = "Data", dtype: torch.dtype = torch.floa
         Data(num_nodes=3, hyperedge_index=[2, 3], hyperedge_weight=[3], num_hyperedges=3)
     """
     check_choice("kind", kind, ("Data", "HyperGraphData"))
+    if isinstance(H, HypergraphBatch):
+        return _to_pyg_batch(H, kind, dtype)
     data = import_extra("torch_geometric.data.hypergraph_data", "interop")
     index = torch.stack([H.vertex.long(), H.hyperedge.long()])
     made = data.Data() if kind == "Data" else data.HyperGraphData()
@@ -95,8 +98,32 @@ def to_pyg(H: Hypergraph, *, kind: str = "Data", dtype: torch.dtype = torch.floa
     return made
 
 
+def _to_pyg_batch(H: HypergraphBatch, kind: str, dtype: torch.dtype) -> Any:
+    if kind != "Data":
+        raise ValueError(
+            "kind must be 'Data' for a batch: PyG numbers the hyperedges of a batch of HyperGraphData wrongly if the "
+            f"last one of a member is empty; got {kind!r}."
+        )
+    data = import_extra("torch_geometric.data", "interop")
+    from hypergnn.pyg.data import HypergraphData
+
+    members = [HypergraphData.from_dict(to_pyg(one, dtype=dtype).to_dict()) for one in H.split()]
+    for one in members:  # all or none must have an attribute
+        missing = {
+            "hyperedge_centroid": torch.full((one.num_hyperedges,), -1),
+            "vertex_names": np.arange(one.num_nodes),
+            "hyperedge_names": np.arange(one.num_hyperedges),
+        }
+        for name, value in missing.items():
+            if name not in one and any(name in other for other in members):
+                one[name] = value
+    return data.Batch.from_data_list(members)
+
+
 def from_pyg(data: Data) -> Hypergraph:
     """Make a hypergraph from the incidences of a PyG data object; features, labels and masks stay in ``data``.
+
+    A PyG ``Batch`` becomes a :class:`hypergnn.HypergraphBatch` of its members.
 
     The number of vertices is ``num_nodes`` or the number of rows of ``x``. The number of hyperedges is
     ``num_hyperedges``, or the number of weights, or else the largest id plus one, as in PyG.
@@ -117,7 +144,7 @@ def from_pyg(data: Data) -> Hypergraph:
     if not isinstance(data, pyg.Data):
         raise TypeError(f"data must be a torch_geometric Data; got {type(data).__name__}.")
     if isinstance(data, import_extra("torch_geometric.data", "interop").Batch):
-        raise TypeError("data must be one Data; got a Batch of several. Convert each of data.to_data_list().")
+        return batch([from_pyg(one) for one in data.to_data_list()])
     held = data.to_dict()  # only what was set; attributes of the object include what PyG infers
     index = held.get("edge_index" if isinstance(data, pyg.HyperGraphData) else "hyperedge_index")
     if not isinstance(index, Tensor) or index.dim() != 2 or index.shape[0] != 2:
@@ -130,11 +157,12 @@ def from_pyg(data: Data) -> Hypergraph:
         raise ValueError("data must define the number of vertices: set data.num_nodes or data.x.")
     weight = held.get("hyperedge_weight")
     inferred = int(index[1].max()) + 1 if index.shape[1] else 0
+    given = held.get("num_hyperedges", inferred if weight is None else weight.shape[0])
     return Hypergraph.from_incidence(
         index[0],
         index[1],
         n_vertices,
-        held.get("num_hyperedges", inferred if weight is None else weight.shape[0]),
+        int(given) if isinstance(given, Tensor) else given,  # what comes out of a Batch is a tensor
         weight,
         **{ours: held.get(theirs) for ours, theirs in _PYG_ATTRIBUTES.items()},
     )

@@ -90,7 +90,9 @@ def activate(x: Tensor, bias: Tensor | None, rate: float, of: object = None) -> 
 
 
 def draw(rate: float, of: object = None) -> Dropout | None:
-    """The next dropout of the trials in training; ``None`` outside :func:`seeded`."""
+    """The next dropout of the trials in training; ``None`` outside :func:`seeded` and in a compiled program."""
+    if torch.compiler.is_compiling():  # it cannot see a context variable, and trials in training are not compiled
+        return None
     draws = _current.get()
     return None if draws is None else Dropout(rate, draws.next_keys(), draws.places.get(id(of)))
 

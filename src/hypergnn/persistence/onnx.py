@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import warnings
@@ -39,7 +40,7 @@ def export_onnx(
 
     Args:
         model: A network, or a model loaded with :func:`hypergnn.load`, whose class names are stored in the metadata
-            property ``class_names``.
+            property ``class_names`` as a JSON list.
         path: The file, by convention ``*.onnx``.
         H: The hypergraph, if the network takes one.
         graph: The graph, if the network takes one.
@@ -68,7 +69,7 @@ def export_onnx(
     x = torch.zeros(*(sizes or {2}), network.n_features)
     program = _exported(_Closed(network, structures), x, has_any_size=not sizes)
     if isinstance(model, SavedModel):
-        program.model.metadata_props["class_names"] = "\n".join(model.class_names)
+        program.model.metadata_props["class_names"] = json.dumps(list(model.class_names), ensure_ascii=False)
     write_atomic(path, program.model_proto.SerializeToString())
 
 

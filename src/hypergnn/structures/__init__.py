@@ -1,6 +1,7 @@
 """Hypergraphs, graphs and blocks: data that is checked once, when it is made, and never changed."""
 
 from hypergnn.structures.base import TwoSided
+from hypergnn.structures.batches import HypergraphBatch, batch
 from hypergnn.structures.block import Block, GraphBlock
 from hypergnn.structures.graph import Graph
 from hypergnn.structures.hypergraph import Hypergraph
@@ -13,8 +14,10 @@ __all__ = [
     "Graph",
     "GraphBlock",
     "Hypergraph",
+    "HypergraphBatch",
     "Incidence",
     "SharedGraph",
     "SparseFeatures",
     "TwoSided",
+    "batch",
 ]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
+from functools import cache
+from threading import Lock
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -13,7 +16,11 @@ from hypergnn.structures.base import STATIC, Structure
 from hypergnn.structures.incidence import Incidence
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from scipy import sparse
+
+_announcing = Lock()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -89,3 +96,37 @@ class SparseFeatures(Structure):
     def __repr__(self) -> str:
         """Sizes at a glance."""
         return f"SparseFeatures{tuple(self.shape)}"
+
+
+def csr_tensor(
+    offsets: Tensor, columns: Tensor, values: Tensor, shape: Sequence[int], *, check_invariants: bool = False
+) -> Tensor:
+    """Make a sparse CSR tensor without torch's warning that such tensors are in beta.
+
+    Args:
+        offsets: Where each row begins among the values, and where the last one ends.
+        columns: The column of each value.
+        values: The values, row by row.
+        shape: ``(N, F)``.
+        check_invariants: Whether torch checks that the parts fit each other.
+
+    Example:
+        >>> csr_tensor(torch.tensor([0, 1, 1]), torch.tensor([2]), torch.tensor([5.0]), (2, 3)).to_dense()
+        tensor([[0., 0., 5.],
+                [0., 0., 0.]])
+    """
+    with _announcing:
+        _announce_csr()
+    return torch.sparse_csr_tensor(offsets, columns, values, size=tuple(shape), check_invariants=check_invariants)
+
+
+@cache
+def _announce_csr() -> None:
+    """Let torch give its warning, which it gives once in a process, where nobody sees it.
+
+    Once and under a lock: what :func:`warnings.catch_warnings` restores would otherwise depend on other threads.
+    """
+    nothing = torch.zeros(1, dtype=torch.int64)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.sparse_csr_tensor(nothing, nothing[:0], nothing[:0].float(), size=(0, 0))
