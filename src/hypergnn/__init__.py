@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hypergnn import construct, datasets, functional, io, layers, loader, models, training
     from hypergnn.datasets import Dataset
     from hypergnn.drawing import draw
-    from hypergnn.estimators import HypergraphClassifier, HypergraphEmbedding
+    from hypergnn.estimators import HypergraphClassifier, HypergraphEmbedding, HypergraphRegressor
     from hypergnn.explanations import Explanation, explain
     from hypergnn.layers import GraphAttention, GraphConv, HypergraphAttention, HypergraphConv
     from hypergnn.models import Config, Network
@@ -42,6 +42,7 @@ __all__ = [
     "HypergraphClassifier",
     "HypergraphConv",
     "HypergraphEmbedding",
+    "HypergraphRegressor",
     "Network",
     "SavedModel",
     "SharedGraph",
@@ -74,6 +75,7 @@ _ROOM = {
     "HypergraphClassifier": "estimators",
     "HypergraphConv": "layers",
     "HypergraphEmbedding": "estimators",
+    "HypergraphRegressor": "estimators",
     "Network": "models",
     "SavedModel": "persistence.models",
     "SharedGraph": "structures",

@@ -37,6 +37,14 @@ class NearRows:
         return "NearRows()"
 
 
+def expected_to_fail(estimator):
+    """Two checks remove rows, or give them no weight, and expect the same result: but rows are vertices."""
+    if isinstance(estimator, hg.HypergraphEmbedding) and not estimator.trained:
+        return {}
+    reason = "a row without weight stays a vertex of the hypergraph"
+    return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
+
+
 @pytest.mark.slow
 @parametrize_with_checks(
     [
@@ -48,7 +56,8 @@ class NearRows:
         hg.HypergraphClassifier(construct="attributes", **QUICK),
         hg.HypergraphEmbedding(),
         hg.HypergraphEmbedding(trained=True, **QUICK),
-    ]
+    ],
+    expected_failed_checks=lambda estimator: expected_to_fail(estimator),
 )
 def test_scikit_learns_own_checks_pass(estimator, check):
     check(estimator)
