@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hypergnn import construct, datasets, functional, io, layers, loader, models, training
+    from hypergnn import construct, datasets, functional, io, layers, loader, model_selection, models, training
     from hypergnn.datasets import Dataset
     from hypergnn.drawing import draw
     from hypergnn.estimators import HypergraphClassifier, HypergraphEmbedding, HypergraphRegressor
@@ -56,6 +56,7 @@ __all__ = [
     "layers",
     "load",
     "loader",
+    "model_selection",
     "models",
     "save",
     "training",

@@ -144,12 +144,12 @@ class HypergraphEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Hyp
             memberships: As in :meth:`HypergraphClassifier.fit`.
         """
         self._build(X, hypergraph, memberships)
+        weight = as_sample_weight(sample_weight, self.hypergraph_.n_vertices)
         if self.trained:
             check_size("depth", self.depth, minimum=2)
             if y is None:
                 raise ValueError("HypergraphEmbedding(trained=True) requires y to be passed, but the target y is None")
             classes, codes = encode_labels(y, self.hypergraph_.n_vertices)
-            weight = as_sample_weight(sample_weight, codes.size)
             self._train(codes, len(classes), 0.0, self.max_epochs, weight)
         else:
             check_size("steps", self.steps, minimum=1)
