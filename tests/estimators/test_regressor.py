@@ -90,7 +90,7 @@ def test_structure_counts_where_it_alone_tells_the_target():
     model = hg.HypergraphRegressor(random_state=0, max_epochs=5).fit(X, few, hypergraph=H)
     unknown = np.isnan(few)
     assert model.score(X[unknown], y[unknown], hypergraph=hg.Hypergraph.from_scipy(H.to_scipy()[unknown])) > 0.9
-    assert model.structure_gain_ > 5 * model.structure_gain_error_
+    assert model.structure_gain_ > 5 * model.structure_gain_std_
     assert model.report_[-1]["candidate"] == "all, errors smoothed"
 
 

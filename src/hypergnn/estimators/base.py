@@ -14,7 +14,7 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import validate_data
 from torch import Tensor
 
-from hypergnn._utils.checks import Names, check_choice, check_number
+from hypergnn._utils.checks import Names, check_choice, check_number, find_named
 from hypergnn._utils.tables import row_names
 from hypergnn.construct import NearestVertex, Relation
 from hypergnn.estimators.compute import as_features, available, n_rows_of, threads
@@ -34,8 +34,10 @@ from hypergnn.estimators.rows import (
     nearest_neighbours,
     options_of,
 )
+from hypergnn.explanations import Explanation, explain
 from hypergnn.functional.checks import Features
 from hypergnn.models import KINDS, Config, Network
+from hypergnn.persistence.models import SavedModel
 from hypergnn.structures.hypergraph import Hypergraph
 from hypergnn.training.engine import OnLosses, Trial
 from hypergnn.training.engine import train as fit_trials
@@ -315,6 +317,25 @@ class HypergraphEstimator(BaseEstimator):  # type: ignore[misc]
         if isinstance(self._relation, MembershipRows):
             return self._relation.features_of(later.memberships), later
         return self._relation.features(rows), later
+
+    def _explain_later(
+        self,
+        row: Any,
+        named: SavedModel,
+        target: int | None,
+        X: Any,
+        hypergraph: Hypergraph | None,
+        memberships: Any,
+    ) -> Explanation:
+        """Explain the score of a row that comes later."""
+        features, later = self._later(X, hypergraph, memberships)
+        names = row_names(X) if later.names is None else later.names
+        number = find_named("row", row, names, later.n_rows)
+        first, _ = later.blocks(self.hypergraph_, 2)
+        with threads(self.n_jobs):
+            return explain(
+                named, first, self.hypergraph_.n_vertices + number, x=self._with_new(features), target=target
+            )
 
     def _read_later(self, X: Any) -> Any:
         """Check rows that come later."""

@@ -243,16 +243,29 @@ class HypergraphClassifier(ClassifierMixin, HypergraphEstimator):  # type: ignor
         found = self.predict(X, hypergraph=hypergraph, memberships=memberships)
         return float(accuracy_score(y, found, sample_weight=sample_weight))
 
-    def explain(self, row: Any, *, target: Any = None) -> Explanation:
-        """Explain why a training row got its class: what each of its hyperedges contributed to the score.
+    def explain(
+        self,
+        row: Any,
+        *,
+        target: Any = None,
+        X: Any = None,
+        hypergraph: Hypergraph | None = None,
+        memberships: Any = None,
+    ) -> Explanation:
+        """Explain why a row got its class: what each of its hyperedges contributed to the score.
 
         Hyperedges appear by name: values of columns, words, or the names of a given hypergraph; a hyperedge of
         ``"knn"`` by the number of the row that it is around. Rows with equal features share the mean of their
         probabilities in :attr:`label_distributions_`; the explanation is of this row's own score.
 
         Args:
-            row: Its number in the training table, or its name if the hypergraph names its vertices.
-            target: The class to explain; by default the one in :attr:`transduction_`.
+            row: Its number in the training table, or its name if the hypergraph names its vertices. With later rows,
+                its number in ``X`` or its name in their hypergraph.
+            target: The class to explain; by default the predicted one.
+            X: Rows that come later, to explain one of them in place of a training row; ``None`` with ``hypergraph`` or
+                ``memberships`` if the classifier was fitted without features.
+            hypergraph: The hyperedges of the later rows, as in :meth:`predict`.
+            memberships: The same as a matrix or table.
 
         Raises:
             ValueError: If the row or the class does not exist.
@@ -268,16 +281,19 @@ class HypergraphClassifier(ClassifierMixin, HypergraphEstimator):  # type: ignor
             ('fruit', ['apple', 'bias', 'plum'])
         """
         check_is_fitted(self)
-        number = find_named("row", row, self.hypergraph_.vertex_names, self.hypergraph_.n_vertices)
-        wanted = self.transduction_[number] if target is None else target
         classes = self.classes_.tolist()
-        if wanted not in classes:
+        if target is not None and target not in classes:
             raise ValueError(
-                f"target must be one of the classes, {', '.join(map(repr, classes[:10]))}; got {wanted!r}."
+                f"target must be one of the classes, {', '.join(map(repr, classes[:10]))}; got {target!r}."
             )
         named = SavedModel(self.network_, tuple(map(str, classes)), {})
+        if X is not None or hypergraph is not None or memberships is not None:
+            chosen = None if target is None else classes.index(target)
+            return self._explain_later(row, named, chosen, X, hypergraph, memberships)
+        number = find_named("row", row, self.hypergraph_.vertex_names, self.hypergraph_.n_vertices)
+        wanted = classes.index(self.transduction_[number] if target is None else target)
         with one_thread():
-            return explain(named, self.hypergraph_, number, x=self._features, target=classes.index(wanted))
+            return explain(named, self.hypergraph_, number, x=self._features, target=wanted)
 
     def _probabilities(self, features: Any, later: Later) -> Tensor:
         """The probabilities of new rows, ``(rows, n_classes)``."""

@@ -25,6 +25,8 @@ class Later(NamedTuple):
     """Rows × hyperedges of training."""
     brought: Hypergraph | None = None
     """The hyperedges among the rows that training did not have; its vertices are the rows."""
+    names: Names | None = None
+    """What the rows are called, if their hypergraph names them."""
 
     @property
     def n_rows(self) -> int:
@@ -113,7 +115,7 @@ def read_later(H: Hypergraph, R: Hypergraph) -> Later:
     joined = sparse.csr_array(
         (np.ones(pairs.nnz), (pairs.row, number[is_known][pairs.col])), shape=(R.n_vertices, H.n_hyperedges)
     )
-    return Later(joined, _part(R, incidence, np.flatnonzero(number < 0)))
+    return Later(joined, _part(R, incidence, np.flatnonzero(number < 0)), R.vertex_names)
 
 
 def _part(R: Hypergraph, incidence: sparse.csc_array, chosen: Ids) -> Hypergraph | None:

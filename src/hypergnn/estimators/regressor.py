@@ -76,7 +76,7 @@ class HypergraphRegressor(RegressorMixin, HypergraphEstimator):  # type: ignore[
             the cross-validation (``None`` if the time was over), its ``weight`` and the ``seconds`` that it took; then
             the R² of all weighted models together, without and with smoothed errors.
         structure_gain_: With ``"auto"``, by how much the hypergraph raises R² in the cross-validation.
-        structure_gain_error_: Its standard error.
+        structure_gain_std_: Its standard error.
         network_: With one network, the trained network; as are the next three.
         loss_curve_: Training loss of each epoch.
         validation_curve_: Loss of each epoch on the held-out targets; empty if there are none.
@@ -249,7 +249,7 @@ class HypergraphRegressor(RegressorMixin, HypergraphEstimator):  # type: ignore[
             self._stack: Stack = fit_stack(candidates, views, rows, self._targets.scaled[rows], own, rng, max_time)
             scaled = self._stack.predict(views)
         self.report_ = self._stack.report
-        self.structure_gain_, self.structure_gain_error_ = self._stack.gain, self._stack.gain_error
+        self.structure_gain_, self.structure_gain_std_ = self._stack.gain, self._stack.gain_error
         return scaled
 
     def _train_network(self, model: str, rows: Ids, targets: Floats, weight: Floats | None) -> Network:

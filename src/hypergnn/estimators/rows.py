@@ -146,6 +146,8 @@ class MembershipRows:
         array([0.51, 0.86], dtype=float32)
     """
 
+    has_members = False
+
     def __init__(self, hypergraph: Hypergraph) -> None:
         """Learn how rare each hyperedge is."""
         self.hypergraph = hypergraph
@@ -155,6 +157,10 @@ class MembershipRows:
     def features(self, X: Any = None) -> sparse.csr_array:  # noqa: ARG002
         """The features of the training rows, float32, ``(N, M)``."""
         return self.features_of(self.hypergraph.to_scipy())
+
+    def own(self, X: Any = None) -> sparse.csr_array:
+        """The features of the training rows."""
+        return self.features(X)
 
     def features_of(self, memberships: sparse.csr_array) -> sparse.csr_array:
         """The features of rows with these hyperedges, float32, ``(rows, M)``."""

@@ -17,7 +17,8 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-from hypergnn.structures.base import STATIC, Structure, TwoSided
+from hypergnn._utils.checks import Names
+from hypergnn.structures.base import LABEL, STATIC, Structure, TwoSided
 from hypergnn.structures.incidence import Ids, Incidence
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ class Block(TwoSided):
         read: Ids in the whole of the vertices that the layer reads, one per row of ``x``.
         made: Ids in the whole of the vertices that it makes, one per row of its result.
         attention: Whether each sender comes with all of its hyperedges, as a layer that attends needs it.
+        vertex_names: What the vertices read are called, if new vertices join a hypergraph that names them.
+        hyperedge_names: What the hyperedges are called, likewise.
     """
 
     senders: Incidence
@@ -52,6 +55,8 @@ class Block(TwoSided):
     is_centred: bool = field(default=False, metadata=STATIC)
     attention: bool = field(default=False, metadata=STATIC)
     shares_pairs: bool = field(default=True, metadata=STATIC)
+    vertex_names: Names | None = field(default=None, metadata=LABEL)
+    hyperedge_names: Names | None = field(default=None, metadata=LABEL)
 
     @classmethod
     def _around(cls, H: TwoSided, made: Ids, reach: Reach, read: Ids | None = None) -> Block:
@@ -136,6 +141,8 @@ class Block(TwoSided):
             is_centred=H.is_centred and (brought is None or brought.is_centred),
             attention=True,
             shares_pairs=False,
+            vertex_names=_all_names(H, brought, "vertex_names", n_old, n_new),
+            hyperedge_names=_all_names(H, brought, "hyperedge_names", H.n_hyperedges, weight.shape[0] - H.n_hyperedges),
         )
 
     def to(self, device: torch.device | str) -> Block:
@@ -258,6 +265,16 @@ def _side_by_side(left: Incidence, right: Incidence) -> Incidence:
     columns = [left.members.cpu().numpy(), right.members.cpu().numpy() + left.n_columns]
     sizes = (left.n_rows, left.n_columns + right.n_columns)
     return Incidence.from_pairs(np.concatenate(rows), np.concatenate(columns), *sizes)
+
+
+def _all_names(H: TwoSided, brought: TwoSided | None, what: str, n_own: int, n_new: int) -> Names | None:
+    """The names of old and new vertices or hyperedges, by their numbers where they have none; ``None`` without any."""
+    own, new = (getattr(one, what, None) for one in (H, brought))
+    if own is None and new is None:
+        return None
+    first = list(range(n_own)) if own is None else own.tolist()
+    second = list(range(n_own, n_own + n_new)) if new is None else new.tolist()
+    return np.fromiter([*first, *second], dtype=object, count=n_own + n_new)
 
 
 def _all_centroids(H: TwoSided, brought: TwoSided) -> Tensor | None:
