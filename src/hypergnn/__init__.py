@@ -15,10 +15,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hypergnn import construct, datasets, functional, io, layers, loader, models, pyg, training
+    from hypergnn import construct, datasets, functional, io, layers, loader, model_selection, models, pyg, training
     from hypergnn.datasets import Dataset
     from hypergnn.drawing import draw
-    from hypergnn.estimators import HypergraphClassifier, HypergraphEmbedding
+    from hypergnn.estimators import HypergraphClassifier, HypergraphEmbedding, HypergraphRegressor
     from hypergnn.explanations import Explanation, explain
     from hypergnn.layers import GraphAttention, GraphConv, HypergraphAttention, HypergraphConv, Readout
     from hypergnn.models import Config, Network
@@ -43,6 +43,7 @@ __all__ = [
     "HypergraphClassifier",
     "HypergraphConv",
     "HypergraphEmbedding",
+    "HypergraphRegressor",
     "Network",
     "Readout",
     "SavedModel",
@@ -58,6 +59,7 @@ __all__ = [
     "layers",
     "load",
     "loader",
+    "model_selection",
     "models",
     "pyg",
     "save",
@@ -79,6 +81,7 @@ _ROOM = {
     "HypergraphClassifier": "estimators",
     "HypergraphConv": "layers",
     "HypergraphEmbedding": "estimators",
+    "HypergraphRegressor": "estimators",
     "Network": "models",
     "Readout": "layers",
     "SavedModel": "persistence.models",

@@ -37,6 +37,13 @@ class NearRows:
         return "NearRows()"
 
 
+# Both remove rows, or give them no weight, and expect the same result.
+ROWS_ARE_VERTICES = {
+    f"check_sample_weight_equivalence_on_{kind}_data": "a row without weight stays a vertex of the hypergraph"
+    for kind in ("dense", "sparse")
+}
+
+
 @pytest.mark.slow
 @parametrize_with_checks(
     [
@@ -48,7 +55,8 @@ class NearRows:
         hg.HypergraphClassifier(construct="attributes", **QUICK),
         hg.HypergraphEmbedding(),
         hg.HypergraphEmbedding(trained=True, **QUICK),
-    ]
+    ],
+    expected_failed_checks=lambda _: ROWS_ARE_VERTICES,
 )
 def test_scikit_learns_own_checks_pass(estimator, check):
     check(estimator)
