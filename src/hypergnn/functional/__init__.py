@@ -10,6 +10,7 @@ from hypergnn.functional.attention import attention_incidence, hyperedge_feature
 from hypergnn.functional.convolution import hyperedge_degree, hypergraph_conv, vertex_degree
 from hypergnn.functional.pairwise import attention_links, graph_attention, graph_conv, mean_attention, mean_conv
 from hypergnn.functional.projection import project
+from hypergnn.functional.spectral import spectral_conv
 
 __all__ = [
     "attention_incidence",
@@ -23,5 +24,6 @@ __all__ = [
     "mean_attention",
     "mean_conv",
     "project",
+    "spectral_conv",
     "vertex_degree",
 ]

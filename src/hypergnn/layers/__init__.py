@@ -9,6 +9,7 @@ from hypergnn.layers.attention import GraphAttention, HypergraphAttention
 from hypergnn.layers.base import Layer
 from hypergnn.layers.convolution import Dense, GraphConv, HypergraphConv
 from hypergnn.layers.mean import MeanAttention, MeanConv
+from hypergnn.layers.spectral import SpectralConv
 
 __all__ = [
     "Dense",
@@ -19,4 +20,5 @@ __all__ = [
     "Layer",
     "MeanAttention",
     "MeanConv",
+    "SpectralConv",
 ]

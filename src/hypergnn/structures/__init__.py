@@ -2,6 +2,7 @@
 
 from hypergnn.structures.base import TwoSided
 from hypergnn.structures.block import Block, GraphBlock
+from hypergnn.structures.directed import DirectedHypergraph
 from hypergnn.structures.graph import Graph
 from hypergnn.structures.hypergraph import Hypergraph
 from hypergnn.structures.incidence import Incidence
@@ -10,6 +11,7 @@ from hypergnn.structures.sparse_features import SparseFeatures
 
 __all__ = [
     "Block",
+    "DirectedHypergraph",
     "Graph",
     "GraphBlock",
     "Hypergraph",

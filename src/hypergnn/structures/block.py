@@ -17,7 +17,7 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-from hypergnn.structures.base import STATIC, Structure, TwoSided
+from hypergnn.structures.base import STATIC, Direction, Structure, TwoSided
 from hypergnn.structures.incidence import Ids, Incidence
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ class Block(TwoSided):
         read: Ids in the whole of the vertices that the layer reads, one per row of ``x``.
         made: Ids in the whole of the vertices that it makes, one per row of its result.
         attention: Whether each sender comes with all of its hyperedges, as a layer that attends needs it.
+        direction: Which way it follows hyperedges that point; ``"forward"`` if they do not.
     """
 
     senders: Incidence
@@ -52,9 +53,12 @@ class Block(TwoSided):
     is_centred: bool = field(default=False, metadata=STATIC)
     attention: bool = field(default=False, metadata=STATIC)
     shares_pairs: bool = field(default=True, metadata=STATIC)
+    direction: Direction = field(default="forward", metadata=STATIC)
 
     @classmethod
-    def _around(cls, H: TwoSided, made: Ids, reach: Reach, read: Ids | None = None) -> Block:
+    def _around(
+        cls, H: TwoSided, made: Ids, reach: Reach, read: Ids | None = None, direction: Direction = "forward"
+    ) -> Block:
         """The block that makes some vertices of a hypergraph.
 
         Args:
@@ -62,6 +66,7 @@ class Block(TwoSided):
             made: The vertices to make, in the order of the rows of the result.
             reach: What their rows depend on.
             read: Vertices to read, ascending, if more than those that are needed.
+            direction: Which way ``H`` follows hyperedges that point.
         """
         vertices = reach.vertices if read is None else read
         sender, edge = _rows_at(H.senders, reach.pairs), H.senders.members.cpu().numpy()[reach.pairs]
@@ -74,7 +79,7 @@ class Block(TwoSided):
         )
         rows = new_vertex[made]
         is_whole = made.size == vertices.size and bool((rows == np.arange(rows.size)).all())
-        if is_whole and receivers.n_pairs == senders.n_pairs:
+        if is_whole and H.shares_pairs and receivers.n_pairs == senders.n_pairs:
             receivers = senders
         chosen = torch.from_numpy(reach.hyperedges)
         block = cls(
@@ -91,6 +96,7 @@ class Block(TwoSided):
             is_centred=H.is_centred,
             attention=reach.attention or receivers is senders,
             shares_pairs=H.shares_pairs,
+            direction=direction,
         )
         return block if H.device.type == "cpu" else block.to(H.device)
 
@@ -134,6 +140,15 @@ class Block(TwoSided):
             object.__setattr__(moved, "receivers", moved.senders)
         return moved
 
+    def ways(self, direction: Direction) -> tuple[TwoSided, ...]:
+        """What a layer of this direction propagates over: the block, if it was made for that direction."""
+        if direction != self.direction:
+            raise ValueError(
+                f"a layer with direction={direction!r} needs a block made with around(vertices, "
+                f"direction={direction!r}); got one for {self.direction!r}."
+            )
+        return (self,)
+
     def __repr__(self) -> str:
         """Sizes at a glance."""
         sizes = f"{self.n_vertices} vertices read, {self.n_receivers} made, {self.n_hyperedges} hyperedges"
@@ -158,7 +173,7 @@ class Reach:
         pairs = _pairs_of_columns(H.senders, hyperedges)
         senders = np.unique(H.senders.T.members.cpu().numpy()[H.senders.T.pairs_of(hyperedges)[0]])
         if attention:
-            hyperedges = _unique(H.senders, senders)
+            hyperedges = np.union1d(hyperedges, _unique(H.senders, senders))
             pairs = H.senders.pairs_of(senders)[0]
             if not H.is_centred:  # hyperedges then have the mean of their members
                 pairs = _pairs_of_columns(H.senders, hyperedges)
