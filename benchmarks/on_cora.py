@@ -55,7 +55,7 @@ def our_training(data: Dataset, model: str, trials: int) -> Work:
 
 def peer_training(peer: Peer, data: Dataset, *, attention: bool) -> Work:
     """Train one network in the loop that a user of the peer would write."""
-    x, structure = peer.features(data), peer.structure(data.hypergraph)
+    x, structure = peer.features(data), peer.structure(data.hypergraph.undirected())
     y, train, val = (torch.from_numpy(part).long() for part in (data.y, data.train, data.val))
     config = Config()
 
@@ -77,7 +77,7 @@ def peer_training(peer: Peer, data: Dataset, *, attention: bool) -> Work:
 
 def peer_forward(peer: Peer, data: Dataset) -> Work:
     """Compute scores with a peer's network."""
-    x, structure = peer.features(data), peer.structure(data.hypergraph)
+    x, structure = peer.features(data), peer.structure(data.hypergraph.undirected())
     network = Network(peer, data.n_features, data.n_classes).eval()
 
     @torch.no_grad()

@@ -24,7 +24,16 @@ if TYPE_CHECKING:
     from hypergnn.models import Config, Network
     from hypergnn.persistence.models import SavedModel, load, save
     from hypergnn.persistence.onnx import export_onnx
-    from hypergnn.structures import Block, Graph, GraphBlock, Hypergraph, HypergraphBatch, SharedGraph, batch
+    from hypergnn.structures import (
+        Block,
+        DirectedHypergraph,
+        Graph,
+        GraphBlock,
+        Hypergraph,
+        HypergraphBatch,
+        SharedGraph,
+        batch,
+    )
 
 __version__ = "0.1.0"
 
@@ -32,6 +41,7 @@ __all__ = [
     "Block",
     "Config",
     "Dataset",
+    "DirectedHypergraph",
     "Explanation",
     "Graph",
     "GraphAttention",
@@ -70,6 +80,7 @@ _ROOM = {
     "Block": "structures",
     "Config": "models",
     "Dataset": "datasets",
+    "DirectedHypergraph": "structures",
     "Explanation": "explanations",
     "Graph": "structures",
     "GraphAttention": "layers",

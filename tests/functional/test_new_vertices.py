@@ -114,7 +114,7 @@ def test_what_does_not_fit_is_refused():
     layer = hg.HypergraphAttention(3, 2, softmax_over="vertices")
     with pytest.raises(ValueError, match="softmax_over='hyperedges'"):
         layer(torch.rand(3, 3), block)
-    with pytest.raises(ValueError, match="the receivers of this one have incidences of their own"):
+    with pytest.raises(ValueError, match="where receivers have incidences of their own"):
         functional.hypergraph_attention(torch.rand(3, 1, 2), block, torch.rand(2, 1))
 
 

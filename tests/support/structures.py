@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hypergnn import Graph, Hypergraph
+from hypergnn import DirectedHypergraph, Graph, Hypergraph
 
 N_SCATTERED = 50
 HYPERGRAPHS = {
@@ -20,6 +20,15 @@ HYPERGRAPHS = {
     "one vertex": ([[0], [0]], 1, [1.0, 2.0], None),
 }
 
+DIRECTED = {
+    "a path": ([([0, 1], [2]), ([2], [3, 4])], 6, [1.0, 2.5], None),
+    "overlapping parts": ([([0, 1, 2], [2, 3]), ([3], [0, 3]), ([1], [1])], 4, [0.5, 3.0, 2.0], None),
+    "empty tails and heads": ([([], [0, 1]), ([1, 2], []), ([], []), ([0], [2])], 4, [1.0, 2.0, 3.0, 0.1], None),
+    "centred": ([([0], [1, 2]), ([3], [0]), ([1, 3], [2])], 5, None, [0, 3, 4]),
+    "partly centred": ([([0, 2], [1]), ([3, 1], [0, 2])], 4, [2.0, 1.0], [-1, 0]),
+    "no incidence": ([([], [])], 3, [2.0], None),
+}
+
 GRAPHS = {
     "path with isolated vertex": ([0, 1, 2], [1, 2, 3], 5),
     "triangle and pair": ([0, 1, 2, 3], [1, 2, 0, 4], 5),
@@ -30,6 +39,17 @@ GRAPHS = {
 def hypergraph(name: str) -> Hypergraph:
     hyperedges, n_vertices, weight, centroid = HYPERGRAPHS[name]
     return Hypergraph.from_hyperedges(hyperedges, n_vertices, weight, centroid)
+
+
+def directed(name: str) -> DirectedHypergraph:
+    hyperedges, n_vertices, weight, centroid = DIRECTED[name]
+    return DirectedHypergraph.from_hyperedges(hyperedges, n_vertices, weight, centroid)
+
+
+def pointing_nowhere(H: Hypergraph) -> DirectedHypergraph:
+    """A hypergraph whose hyperedges all have their members as tail and as head."""
+    hyperedges = [(members, members) for members in H.to_hyperedges()]
+    return DirectedHypergraph.from_hyperedges(hyperedges, H.n_vertices, H.weight, H.centroid)
 
 
 def graph(name: str) -> Graph:

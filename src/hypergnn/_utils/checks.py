@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -161,7 +162,24 @@ def as_names(name: str, values: Any, size: int) -> Names | None:
     n_different = len(set(names.tolist()))
     if n_different < size:
         raise ValueError(f"{name} must all be different; {size - n_different} are repetitions.")
-    return None if are_integers(names) and np.array_equal(names, np.arange(size)) else names
+    are_numbers = are_integers(names) and np.array_equal(names, np.arange(size))
+    return None if size == 0 or are_numbers else names
+
+
+def as_times(values: Any, size: int) -> Names | None:
+    """Return ``values`` as a new array of ``size`` numbers or dates, one per hyperedge, or raise."""
+    if values is None:
+        return None
+    times = as_array(values).copy()
+    if times.dtype.kind == "O" and times.size and all(isinstance(one, (date, np.datetime64)) for one in times):
+        times = times.astype("datetime64[us]")
+    if times.shape != (size,):
+        raise ValueError(f"time must have shape ({size},), one entry per hyperedge; got {times.shape}.")
+    if size and times.dtype.kind not in "iufM":
+        raise TypeError(f"time must hold numbers or dates; got {times[0]!r}.")
+    if np.isnat(times).any() if times.dtype.kind == "M" else not np.isfinite(times.astype(float)).all():
+        raise ValueError("time must be known and finite for every hyperedge.")
+    return times
 
 
 def are_integers(names: Iterable[object]) -> bool:

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hypergnn._utils.checks import check_size
+from hypergnn._utils.checks import as_pairs, check_size
+from hypergnn.structures.directed import DirectedHypergraph
 from hypergnn.structures.graph import Graph
 from hypergnn.structures.hypergraph import Hypergraph
 
@@ -17,15 +18,20 @@ def from_neighbourhoods(
     *,
     centroid: bool = True,
     hops: int = 1,
+    directed: bool = False,
     vertex_names: Any = None,
-) -> Hypergraph:
+) -> Hypergraph | DirectedHypergraph:
     """Make one hyperedge per vertex: the vertex, which is its centroid, and all vertices within ``hops`` links of it.
 
     Args:
-        graph: A graph, or a square sparse adjacency matrix. An entry in either direction is a link.
+        graph: A graph, or a square sparse adjacency matrix. An entry in either direction is a link, unless
+            ``directed``.
         centroid: Whether the vertex is a member of its own hyperedge. It is the hyperedge's
             :attr:`Hypergraph.centroid` in both cases. Without it, the hyperedge of an isolated vertex is empty.
         hops: Largest number of links between the vertex and a member.
+        directed: Whether entry ``(i, j)`` of the matrix is an arc from ``i`` to ``j``. Each vertex then sends to those
+            that its arcs lead to: it is the tail of its hyperedge, and they, with the vertex itself if ``centroid``,
+            are the head.
         vertex_names: Names of the vertices, all different.
 
     Raises:
@@ -39,21 +45,20 @@ def from_neighbourhoods(
         Hypergraph(4 vertices, 4 hyperedges, 10 incidences, centred)
         >>> hg.construct.from_neighbourhoods(path, hops=2).to_scipy().toarray()[:, 0].tolist()
         [1.0, 1.0, 1.0, 0.0]
+        >>> arcs = sparse.csr_array([[0, 1, 1], [0, 0, 0], [0, 0, 0]])
+        >>> hg.construct.from_neighbourhoods(arcs, directed=True, centroid=False).to_hyperedges()
+        [([0], [1, 2]), ([1], []), ([2], [])]
     """
+    hops = check_size("hops", hops, minimum=1)
+    if directed:
+        return _directed(_links_of(graph), centroid, hops, vertex_names)
     if not isinstance(graph, Graph):
         graph = _as_graph(graph)
-    hops = check_size("hops", hops, minimum=1)
     n_vertices = graph.n_vertices
-    target, source = graph.target.cpu().numpy(), graph.source.cpu().numpy()
-    links = sparse.csr_array((np.ones(target.size, dtype=bool), (target, source)), shape=(n_vertices, n_vertices))
-    within = links  # A + I: the links of a Graph include each vertex itself
-    for _ in range(hops - 1):
-        within = within @ links
-    pairs = within.tocoo()
-    member = np.full(pairs.row.size, True) if centroid else pairs.row != pairs.col
+    row, column = _within(_links_of(graph), centroid, hops)
     return Hypergraph.from_incidence(
-        pairs.row[member],
-        pairs.col[member],
+        row,
+        column,
         n_vertices,
         n_vertices,
         centroid=np.arange(n_vertices),
@@ -61,7 +66,52 @@ def from_neighbourhoods(
     )
 
 
+def _directed(arcs: sparse.csr_array, centroid: bool, hops: int, vertex_names: Any) -> DirectedHypergraph:
+    n_vertices = arcs.shape[0]
+    everyone = np.arange(n_vertices)
+    head, hyperedge = _within(arcs, centroid, hops)
+    return DirectedHypergraph.from_incidence(
+        np.concatenate([everyone, head]),
+        np.concatenate([everyone, hyperedge]),
+        np.repeat(np.array(["tail", "head"]), (n_vertices, head.size)),
+        n_vertices,
+        n_vertices,
+        centroid=everyone,
+        vertex_names=vertex_names,
+    )
+
+
+def _links_of(graph: Any) -> sparse.csr_array:
+    """Entry ``(j, i)`` for each link from ``i`` to ``j``, and for each vertex itself."""
+    if isinstance(graph, Graph):  # whose links include each vertex itself
+        pairs, n_vertices = (graph.target.cpu().numpy(), graph.source.cpu().numpy()), graph.n_vertices
+    else:
+        _check_sparse(graph)
+        source, target, (n_vertices, other) = as_pairs("graph", graph, "vertices, vertices", "Pass (matrix != 0).")
+        if n_vertices != other:
+            raise ValueError(f"graph must be a square matrix; got shape {(n_vertices, other)}.")
+        everyone = np.arange(n_vertices)
+        pairs = (np.concatenate([target, everyone]), np.concatenate([source, everyone]))
+    ones = np.ones(pairs[0].size, dtype=bool)
+    return sparse.csr_array((ones, pairs), shape=(n_vertices, n_vertices))
+
+
+def _within(links: sparse.csr_array, centroid: bool, hops: int) -> tuple[Any, Any]:
+    """Members and hyperedges of the neighbourhoods."""
+    within = links
+    for _ in range(hops - 1):
+        within = within @ links
+    pairs = within.tocoo()
+    member = np.full(pairs.row.size, True) if centroid else pairs.row != pairs.col
+    return pairs.row[member], pairs.col[member]
+
+
 def _as_graph(adjacency: Any) -> Graph:
+    _check_sparse(adjacency)
+    return Graph.from_scipy(adjacency)
+
+
+def _check_sparse(adjacency: Any) -> None:
     if not sparse.issparse(adjacency):
         is_networkx = type(adjacency).__module__.startswith("networkx.")
         how = "networkx.to_scipy_sparse_array(graph, weight=None)" if is_networkx else "scipy.sparse.csr_array(graph)"
@@ -69,4 +119,3 @@ def _as_graph(adjacency: Any) -> Graph:
             f"graph must be a hypergnn.Graph or a SciPy sparse adjacency matrix; got {type(adjacency).__name__}. "
             f"Convert it, e.g. {how}."
         )
-    return Graph.from_scipy(adjacency)

@@ -17,6 +17,7 @@ from hypergnn._utils.tables import as_matrix
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from hypergnn.structures.directed import DirectedHypergraph
     from hypergnn.structures.graph import Graph
     from hypergnn.structures.hypergraph import Hypergraph
     from hypergnn.structures.shared_graph import SharedGraph
@@ -46,7 +47,7 @@ class Dataset:
     class_names: tuple[str, ...]
     graph: Graph | SharedGraph | None
     """The pairwise links, if the data has any."""
-    hypergraph: Hypergraph
+    hypergraph: Hypergraph | DirectedHypergraph
     train: Ids
     """Training vertices, ascending."""
     val: Ids
@@ -142,8 +143,9 @@ class Dataset:
             >>> hg.datasets.load("digits").statistics()["hyperedge_sizes"]
             {'min': 11, 'median': 11.0, 'max': 11}
         """
-        sizes = self.hypergraph.hyperedge_degree().cpu().numpy()
-        shared = self.hypergraph.to_scipy() @ (sizes > 1)  # (N,) number of hyperedges with another vertex in them
+        members = self.hypergraph.undirected()
+        sizes = members.hyperedge_degree().cpu().numpy()
+        shared = members.to_scipy() @ (sizes > 1)  # (N,) number of hyperedges with another vertex in them
         n_known = int(np.count_nonzero(self.x.data if sparse.issparse(self.x) else self.x))
         counts = np.bincount(self.y[self.y >= 0], minlength=self.n_classes)
         return {

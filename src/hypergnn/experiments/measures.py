@@ -84,7 +84,7 @@ def _pyg_network(network: Network, data: Dataset) -> Callable[[Tensor], Tensor] 
         from torch_geometric.nn import HypergraphConv
     except ImportError:
         return None
-    H = data.hypergraph
+    H = data.hypergraph.undirected()
     index = torch.from_numpy(np.stack([H.vertex.numpy(), H.hyperedge.numpy()]).astype(np.int64))
     width = network.config.heads * network.config.hidden
     first: Any = HypergraphConv(data.n_features, width)

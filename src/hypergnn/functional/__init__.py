@@ -12,6 +12,7 @@ from hypergnn.functional.dropout import dropout
 from hypergnn.functional.pairwise import attention_links, graph_attention, graph_conv, mean_attention, mean_conv
 from hypergnn.functional.projection import project
 from hypergnn.functional.readout import readout
+from hypergnn.functional.spectral import spectral_conv
 
 __all__ = [
     "attention_incidence",
@@ -27,5 +28,6 @@ __all__ = [
     "mean_conv",
     "project",
     "readout",
+    "spectral_conv",
     "vertex_degree",
 ]

@@ -61,6 +61,7 @@ def attention_incidence(
     *,
     softmax_over: SoftmaxOver = "hyperedges",
     negative_slope: float = 0.2,
+    of: Literal["senders", "receivers"] = "senders",
 ) -> Tensor:
     """Attended incidence: softmax of ``LeakyReLU(a·[x_i P ‖ u_e P])``, with ``a = [a_vertex ‖ a_hyperedge]``.
 
@@ -73,9 +74,11 @@ def attention_incidence(
         a_hyperedge: The other half, ``(..., heads, F')``.
         softmax_over: ``"hyperedges"`` of each vertex (the paper), or ``"vertices"`` of each hyperedge.
         negative_slope: Slope of LeakyReLU below 0.
+        of: Whose incidences: those of the ``"senders"``, or those of the ``"receivers"``, which are others in a
+            directed hypergraph.
 
     Returns:
-        ``(..., n_incidences, heads)`` in the order of ``H.senders``; sums to 1 per group.
+        ``(..., n_incidences, heads)`` in the order of ``H.senders`` or ``H.receivers``; sums to 1 per group.
 
     Example:
         >>> from hypergnn import Hypergraph
@@ -85,10 +88,14 @@ def attention_incidence(
         tensor([1.0000, 0.5000, 0.5000])
     """
     check_choice("softmax_over", softmax_over, SOFTMAX_OVER)
+    check_choice("of", of, ("senders", "receivers"))
     vertex_score, hyperedge_score = attention_scores(x, x_hyperedge, H, a_vertex, a_hyperedge)
+    pairs = H.senders
+    if of == "receivers":
+        pairs, vertex_score = H.receivers, vertex_score if H.rows is None else vertex_score.index_select(-2, H.rows)
     if softmax_over == "hyperedges":
-        return kernels.attend(vertex_score, hyperedge_score, H.senders, negative_slope)  # (..., n_incidences, heads)
-    return kernels.attend(hyperedge_score, vertex_score, H.senders.T, negative_slope)
+        return kernels.attend(vertex_score, hyperedge_score, pairs, negative_slope)  # (..., n_incidences, heads)
+    return kernels.attend(hyperedge_score, vertex_score, pairs.T, negative_slope)
 
 
 def attention_scores(
@@ -112,19 +119,6 @@ def attention_scores(
     return kernels.head_scores(x, a_vertex)[0], kernels.head_scores(x_hyperedge, a_hyperedge)[0]
 
 
-def receiver_incidence(
-    x: Tensor, x_hyperedge: Tensor | None, H: TwoSided, a_vertex: Tensor, a_hyperedge: Tensor, negative_slope: float
-) -> Tensor:
-    """Attended incidence of receivers whose pairs are not among those of the senders: new vertices.
-
-    Arguments as for :func:`attention_incidence`, whose softmax is over the hyperedges.
-    """
-    vertex_score, hyperedge_score = attention_scores(x, x_hyperedge, H, a_vertex, a_hyperedge)
-    if H.rows is not None:
-        vertex_score = vertex_score.index_select(-2, H.rows)
-    return kernels.attend(vertex_score, hyperedge_score, H.receivers, negative_slope)
-
-
 def hypergraph_attention(
     x: Tensor,
     H: TwoSided,
@@ -133,6 +127,7 @@ def hypergraph_attention(
     normalization: Normalization = "row",
     weight: Tensor | None = None,
     dropped: Tensor | None = None,
+    receiver_incidence: Tensor | None = None,
 ) -> Tensor:
     """Hypergraph convolution with an attended incidence in every place of ``H``, in ``D`` and in ``B`` as well.
 
@@ -144,6 +139,8 @@ def hypergraph_attention(
         weight: Hyperedge weights in place of ``H.weight``, ``(..., M)``.
         dropped: The incidence after dropout, which is then what propagates; ``D`` and ``B`` stay those of
             ``incidence``.
+        receiver_incidence: Attended incidence of the receivers, where they have incidences of their own: in a directed
+            hypergraph, or for new vertices.
 
     Returns:
         ``(..., N, heads, F')``; for a block, a row per vertex that it makes.
@@ -156,10 +153,10 @@ def hypergraph_attention(
     """
     check_choice("normalization", normalization, NORMALIZATIONS)
     check_hypergraph(H)
-    if not H.shares_pairs:
+    if H.shares_pairs != (receiver_incidence is None):
         raise ValueError(
-            "H must be a hypergraph, or a block made by around(): the receivers of this one have incidences of their "
-            "own, which only layers attend to."
+            "receiver_incidence must be given where receivers have incidences of their own, and only there: "
+            "attention_incidence(…, of='receivers')."
         )
     if normalization == "symmetric" and isinstance(H, Block) and not H.attention:
         raise ValueError(
@@ -173,7 +170,18 @@ def hypergraph_attention(
         check_like("weight", weight, x, (H.n_hyperedges,), "one entry per hyperedge")
     if dropped is not None:
         check_like("dropped", dropped, x, per_incidence, "one entry per incidence and head")
-    return attended_transition(x, H, incidence, normalization=normalization, weight=weight, dropped=dropped)
+    if receiver_incidence is not None:
+        per_incidence = (H.receivers.n_pairs, x.shape[-2])
+        check_like("receiver_incidence", receiver_incidence, x, per_incidence, "one entry per incidence and head")
+    return attended_transition(
+        x,
+        H,
+        incidence,
+        normalization=normalization,
+        weight=weight,
+        dropped=dropped,
+        of_receivers=receiver_incidence,
+    )
 
 
 def attended_transition(

@@ -10,6 +10,7 @@ from hypergnn.layers.base import Layer
 from hypergnn.layers.convolution import Dense, GraphConv, HypergraphConv
 from hypergnn.layers.mean import MeanAttention, MeanConv
 from hypergnn.layers.readout import Readout
+from hypergnn.layers.spectral import SpectralConv
 
 __all__ = [
     "Dense",
@@ -21,4 +22,5 @@ __all__ = [
     "MeanAttention",
     "MeanConv",
     "Readout",
+    "SpectralConv",
 ]

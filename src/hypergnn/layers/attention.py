@@ -9,13 +9,13 @@ from torch import Tensor, nn
 
 from hypergnn import functional
 from hypergnn._utils.checks import check_choice, check_number, check_size
-from hypergnn.functional.attention import SOFTMAX_OVER, SoftmaxOver, attended_transition, receiver_incidence
-from hypergnn.functional.checks import Features, check_features, check_graph, check_hypergraph
+from hypergnn.functional.attention import SOFTMAX_OVER, SoftmaxOver, attended_transition
+from hypergnn.functional.checks import Features, check_features, check_graph
 from hypergnn.functional.convolution import NORMALIZATIONS, Normalization
 from hypergnn.functional.projection import project
 from hypergnn.kernels.dropout import dropout
 from hypergnn.layers.base import Aggregate, Layer, glorot
-from hypergnn.structures.base import TwoSided
+from hypergnn.structures.base import Direction, TwoSided
 from hypergnn.structures.block import Block, GraphBlock
 from hypergnn.structures.graph import Graph
 
@@ -34,9 +34,18 @@ class AttentionLayer(Layer):
         dropout: float,
         bias: bool,
         skip: bool,
+        direction: Direction = "forward",
     ) -> None:
         """Create the shared parameters; a subclass adds its own and then calls ``reset_parameters``."""
-        super().__init__(in_features, out_features, heads=heads, aggregate=aggregate, bias=bias, skip=skip)
+        super().__init__(
+            in_features,
+            out_features,
+            heads=heads,
+            aggregate=aggregate,
+            bias=bias,
+            skip=skip,
+            direction=direction,
+        )
         self.negative_slope = check_number("negative_slope", negative_slope)
         self.dropout = check_number("dropout", dropout, below=1)
 
@@ -46,26 +55,41 @@ class AttentionLayer(Layer):
 
     def _score_vector(self) -> nn.Parameter:
         """Half of the weight vector ``a`` of each head."""
-        return nn.Parameter(torch.empty(self.heads, self.out_features))
+        return nn.Parameter(torch.empty(self.n_ways * self.heads, self.out_features))
 
     def _reset_score_vectors(self, *vectors: Tensor, generator: torch.Generator | None) -> None:
         for vector in vectors:
             glorot(vector, 2 * self.out_features, 1, generator)
 
-    def _project(self, x: Features) -> Tensor:
+    def _project(self, x: Features, way: int = 0) -> Tensor:
         """``x P`` in the dtype of the parameters, whatever autocast has multiplied in, ``(..., N, heads, F')``."""
-        return self._by_head(project(x, self.projection)).to(self.projection.dtype)
+        return self._by_head(project(x, self._of_way(self.projection, way, -1))).to(self.projection.dtype)
 
     def _drop(self, x: Tensor, of: object) -> Tensor:
         return dropout(x, self.dropout, of) if self.training else x
 
     def _of_receivers(
-        self, x: Tensor, x_hyperedge: Tensor | None, H: TwoSided, a_vertex: Tensor, a_hyperedge: Tensor
+        self,
+        x: Tensor,
+        x_hyperedge: Tensor | None,
+        H: TwoSided,
+        a_vertex: Tensor,
+        a_hyperedge: Tensor,
+        softmax_over: SoftmaxOver = "hyperedges",
     ) -> dict[str, Tensor]:
-        """The attention of receivers that have incidences of their own: new vertices."""
+        """The attention of receivers that have incidences of their own: heads, or new vertices."""
         if H.shares_pairs:
             return {}
-        incidence = receiver_incidence(x, x_hyperedge, H, a_vertex, a_hyperedge, self.negative_slope)
+        incidence = functional.attention_incidence(
+            x,
+            x_hyperedge,
+            H,
+            a_vertex,
+            a_hyperedge,
+            softmax_over=softmax_over,
+            negative_slope=self.negative_slope,
+            of="receivers",
+        )
         return {"of_receivers": incidence, "dropped_of_receivers": self._drop(incidence, of=H.receivers)}
 
 
@@ -89,6 +113,7 @@ class HypergraphAttention(AttentionLayer):
         skip: Add the input to the output, through a projection only where their widths differ.
         hyperedge_features: Features per hyperedge if hyperedges live in a domain of their own; they then get a
             projection of their own into the space in which both are compared.
+        direction: As in :class:`HypergraphConv`.
 
     Shapes:
         ``x`` ``(..., N, in_features)``, ``x_hyperedge`` ``(..., M, hyperedge_features or in_features)`` → as
@@ -117,6 +142,7 @@ class HypergraphAttention(AttentionLayer):
         bias: bool = True,
         skip: bool = False,
         hyperedge_features: int | None = None,
+        direction: Direction = "forward",
     ) -> None:
         """Create and draw the parameters."""
         super().__init__(
@@ -128,6 +154,7 @@ class HypergraphAttention(AttentionLayer):
             dropout=dropout,
             bias=bias,
             skip=skip,
+            direction=direction,
         )
         check_choice("normalization", normalization, NORMALIZATIONS)
         check_choice("softmax_over", softmax_over, SOFTMAX_OVER)
@@ -136,7 +163,9 @@ class HypergraphAttention(AttentionLayer):
         self.hyperedge_projection = None
         if hyperedge_features is not None:
             check_size("hyperedge_features", hyperedge_features, minimum=1)
-            self.hyperedge_projection = nn.Parameter(torch.empty(hyperedge_features, heads * out_features))
+            self.hyperedge_projection = nn.Parameter(
+                torch.empty(hyperedge_features, self.n_ways * heads * out_features)
+            )
         self.a_vertex = self._score_vector()
         self.a_hyperedge = self._score_vector()
         self.reset_parameters()
@@ -150,41 +179,72 @@ class HypergraphAttention(AttentionLayer):
 
     @overload
     def forward(
-        self, x: Features, H: TwoSided, x_hyperedge: Tensor | None = None, return_attention: Literal[False] = False
+        self,
+        x: Features,
+        H: TwoSided | tuple[TwoSided, TwoSided],
+        x_hyperedge: Tensor | None = None,
+        return_attention: Literal[False] = False,
     ) -> Tensor: ...
 
     @overload
     def forward(
-        self, x: Features, H: TwoSided, x_hyperedge: Tensor | None = None, *, return_attention: Literal[True]
+        self,
+        x: Features,
+        H: TwoSided | tuple[TwoSided, TwoSided],
+        x_hyperedge: Tensor | None = None,
+        *,
+        return_attention: Literal[True],
     ) -> tuple[Tensor, Tensor]: ...
 
     def forward(
-        self, x: Features, H: TwoSided, x_hyperedge: Tensor | None = None, return_attention: bool = False
+        self,
+        x: Features,
+        H: TwoSided | tuple[TwoSided, TwoSided],
+        x_hyperedge: Tensor | None = None,
+        return_attention: bool = False,
     ) -> Tensor | tuple[Tensor, Tensor]:
-        """Convolve ``x`` over ``H``, a hypergraph or a block of one, with a learned incidence.
+        """Convolve ``x`` over ``H``, a hypergraph, a block of one or a pair of blocks, with a learned incidence.
 
         Args:
             x: Features of the vertices.
             H: The hypergraph.
             x_hyperedge: Features of the hyperedges; by default those of the centroid, else the mean of the members.
-            return_attention: Whether to return the learned incidence as well.
+            return_attention: Whether to return the learned incidence of the senders as well; not for both directions.
         """
-        linear, incidence = self._attended(x, H, x_hyperedge)
-        out = self._with_bias(linear)
-        return (out, incidence) if return_attention else out
+        if return_attention and self.n_ways > 1:
+            raise ValueError("return_attention needs one direction; make the layer with direction='forward'.")
+        attended = self._attended(x, H, x_hyperedge)
+        out = self._with_bias(self._joined(attended, x, H))
+        return (out, attended[0][1]) if return_attention else out
 
-    def _linear(self, x: Features, H: TwoSided, x_hyperedge: Tensor | None = None) -> Tensor:
-        return self._attended(x, H, x_hyperedge)[0]
+    def _linear(
+        self, x: Features, H: TwoSided | tuple[TwoSided, TwoSided], x_hyperedge: Tensor | None = None
+    ) -> Tensor:
+        return self._joined(self._attended(x, H, x_hyperedge), x, H)
 
-    def _attended(self, x: Features, H: TwoSided, x_hyperedge: Tensor | None) -> tuple[Tensor, Tensor]:
-        """The output without the bias, and the attended incidence, ``(..., n_incidences, heads)``."""
-        check_hypergraph(H)
-        self._check(x, H.n_vertices, H.device)
+    def _joined(
+        self, attended: list[tuple[Tensor, Tensor]], x: Features, H: TwoSided | tuple[TwoSided, TwoSided]
+    ) -> Tensor:
+        """The directions side by side, heads aggregated."""
+        outs = [out for out, _ in attended]
+        rows = (H[0] if isinstance(H, tuple) else H).rows
+        return self._aggregated(outs[0] if len(outs) == 1 else torch.cat(outs, -1), x, rows)
+
+    def _attended(
+        self, x: Features, H: TwoSided | tuple[TwoSided, TwoSided], x_hyperedge: Tensor | None
+    ) -> list[tuple[Tensor, Tensor]]:
+        """Of each direction, the heads side by side and the attended incidence, ``(..., n_incidences, heads)``."""
+        structures = self._ways(H)
+        self._check(x, structures[0].n_vertices, structures[0].device)
+        return [self._attended_way(x, one, x_hyperedge, number) for number, one in enumerate(structures)]
+
+    def _attended_way(self, x: Features, H: TwoSided, x_hyperedge: Tensor | None, way: int) -> tuple[Tensor, Tensor]:
         if isinstance(H, Block):
             self._check_block(H)
-        projected = self._project(x)  # x P  (..., N, heads, F')
-        of_hyperedges = self._project_hyperedges(projected, x_hyperedge, H)  # u P  (..., M, heads, F')
-        scored = (projected, of_hyperedges, H, self.a_vertex, self.a_hyperedge)
+        projected = self._project(x, way)  # x P  (..., N, heads, F')
+        of_hyperedges = self._project_hyperedges(projected, x_hyperedge, H, way)  # u P  (..., M, heads, F')
+        vectors = (self._of_way(self.a_vertex, way, -2), self._of_way(self.a_hyperedge, way, -2))
+        scored = (projected, of_hyperedges, H, *vectors)
         incidence = functional.attention_incidence(
             *scored, softmax_over=self.softmax_over, negative_slope=self.negative_slope
         )
@@ -194,17 +254,18 @@ class HypergraphAttention(AttentionLayer):
             incidence,
             normalization=self.normalization,
             dropped=self._drop(incidence, of=H.senders),
-            **self._of_receivers(*scored),
+            **self._of_receivers(*scored, self.softmax_over),
             softmax_over=self.softmax_over,
         )
-        return self._aggregated(out.flatten(-2), x, H.rows), incidence
+        return out.flatten(-2), incidence
 
     def _check_block(self, block: Block) -> None:
         if self.softmax_over == "hyperedges":
             return
         if not block.shares_pairs:
             raise ValueError(
-                "new vertices need softmax_over='hyperedges': over the vertices, each would depend on the others."
+                "new vertices, and blocks of a directed hypergraph, need softmax_over='hyperedges': over the vertices, "
+                "each row would depend on vertices that the block does not make."
             )
         if self.normalization == "symmetric":
             raise ValueError(
@@ -212,9 +273,12 @@ class HypergraphAttention(AttentionLayer):
                 "hyperedges that the degrees of its senders are sums over."
             )
 
-    def _project_hyperedges(self, projected: Tensor, x_hyperedge: Tensor | None, H: TwoSided) -> Tensor | None:
+    def _project_hyperedges(
+        self, projected: Tensor, x_hyperedge: Tensor | None, H: TwoSided, way: int
+    ) -> Tensor | None:
         """Given hyperedge features in the space of the projected vertices, ``(..., M, heads, F')``."""
-        projection = self.projection if self.hyperedge_projection is None else self.hyperedge_projection
+        own = self.projection if self.hyperedge_projection is None else self.hyperedge_projection
+        projection = self._of_way(own, way, -1)
         if x_hyperedge is None:
             if self.hyperedge_projection is not None:
                 raise ValueError(

@@ -8,9 +8,10 @@ import torch
 from torch import Tensor, nn
 
 from hypergnn._utils.checks import check_choice, check_size
-from hypergnn.functional.checks import Features, check_features
+from hypergnn.functional.checks import Features, check_features, check_hypergraph
 from hypergnn.functional.projection import project, to_dense
 from hypergnn.kernels.dropout import activate
+from hypergnn.structures.base import DIRECTIONS, Direction, TwoSided, ways
 
 Aggregate = Literal["concat", "mean"]
 
@@ -23,7 +24,15 @@ class Layer(nn.Module):
     """
 
     def __init__(
-        self, in_features: int, out_features: int, *, heads: int, aggregate: Aggregate, bias: bool, skip: bool
+        self,
+        in_features: int,
+        out_features: int,
+        *,
+        heads: int,
+        aggregate: Aggregate,
+        bias: bool,
+        skip: bool,
+        direction: Direction = "forward",
     ) -> None:
         """Create the shared parameters; a subclass adds its own and then calls ``reset_parameters``."""
         super().__init__()
@@ -33,15 +42,18 @@ class Layer(nn.Module):
         self.heads = check_size("heads", heads, minimum=1)
         self.aggregate = aggregate
         self.skip = skip
+        check_choice("direction", direction, DIRECTIONS)
+        self.direction = direction
+        self.n_ways = 2 if direction == "both" else 1
         width = self.width
-        self.projection = nn.Parameter(torch.empty(in_features, heads * out_features))
+        self.projection = nn.Parameter(torch.empty(in_features, self.n_ways * heads * out_features))
         self.bias = nn.Parameter(torch.empty(width)) if bias else None
         self.skip_projection = nn.Parameter(torch.empty(in_features, width)) if skip and in_features != width else None
 
     @property
     def width(self) -> int:
-        """Number of output features: of all heads together, or of their mean."""
-        return self.heads * self.out_features if self.aggregate == "concat" else self.out_features
+        """Number of output features: of all heads and directions together, or of their mean."""
+        return self.n_ways * self.heads * self.out_features if self.aggregate == "concat" else self.out_features
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Draw new parameters: Glorot-uniform for each head, zero for the bias."""
@@ -54,7 +66,8 @@ class Layer(nn.Module):
     def extra_repr(self) -> str:
         """Sizes and options, as ``print(layer)`` shows them."""
         text = f"{self.in_features}, {self.out_features}, heads={self.heads}, aggregate={self.aggregate!r}"
-        return f"{text}, bias={self.bias is not None}, skip={self.skip}"
+        text = f"{text}, bias={self.bias is not None}, skip={self.skip}"
+        return text if self.direction == "forward" else f"{text}, direction={self.direction!r}"
 
     def _linear(self, x: Features, *structures: Any) -> Tensor:
         """The output without the bias, ``(..., N, width)``: ``T X P``, heads aggregated, plus the skip connection."""
@@ -67,14 +80,26 @@ class Layer(nn.Module):
     def _with_bias(self, linear: Tensor) -> Tensor:
         return linear if self.bias is None else linear + self.bias.unsqueeze(-2)
 
+    def _ways(self, H: TwoSided | tuple[TwoSided, TwoSided]) -> tuple[TwoSided, ...]:
+        """The structures that the layer propagates over: one, or one for each direction."""
+        for one in H if isinstance(H, tuple) else (H,):
+            check_hypergraph(one)
+        return ways(H, self.direction)
+
+    def _of_way(self, parameter: Tensor, number: int, dim: int) -> Tensor:
+        """The part of a parameter that belongs to one direction."""
+        return parameter if self.n_ways == 1 else parameter.chunk(self.n_ways, dim)[number]
+
     def _aggregated(self, out: Tensor, x: Features, rows: Tensor | None = None) -> Tensor:
         """Aggregate the heads of ``out``, ``(..., N, heads * F')``, and add the skip connection of rows of ``x``."""
         if self.aggregate == "mean":
-            out = self._by_head(out).mean(-2)  # (..., N, width)
-        if not self.skip:
-            return out
+            out = out.reshape(*out.shape[:-1], self.n_ways * self.heads, self.out_features).mean(-2)  # (..., N, width)
+        return out + self._skipped(x, rows) if self.skip else out
+
+    def _skipped(self, x: Features, rows: Tensor | None = None) -> Tensor:
+        """The skip connection of rows of ``x``, ``(..., rows, width)``."""
         skipped = to_dense(x) if self.skip_projection is None else project(x, self.skip_projection)
-        return out + (skipped if rows is None else skipped.index_select(-2, rows))
+        return skipped if rows is None else skipped.index_select(-2, rows)
 
     def _by_head(self, out: Tensor) -> Tensor:
         return out.reshape(*out.shape[:-1], self.heads, self.out_features)  # (..., N, heads, F')

@@ -7,12 +7,12 @@ from torch import Tensor, nn
 
 from hypergnn import functional
 from hypergnn._utils.checks import check_choice
-from hypergnn.functional.checks import Features, check_graph, check_hypergraph
+from hypergnn.functional.checks import Features, check_graph
 from hypergnn.functional.convolution import NORMALIZATIONS, Normalization, activated_conv
 from hypergnn.functional.pairwise import AnyGraph
 from hypergnn.functional.projection import project
 from hypergnn.layers.base import Aggregate, Layer
-from hypergnn.structures.base import TwoSided
+from hypergnn.structures.base import Direction, TwoSided
 
 
 class HypergraphConv(Layer):
@@ -32,10 +32,12 @@ class HypergraphConv(Layer):
         learn_weight: Multiply each hyperedge's weight by ``exp(u_e·θ)``, softly bounded to ``exp(±5)``, where ``u_e``
             are the features of its centroid or the mean of its members, and ``θ`` starts at 0: positive, trained by
             gradient descent, and defined for hyperedges never seen in training.
+        direction: In a directed hypergraph, follow hyperedges ``"forward"`` from tails to heads, ``"backward"``, or
+            ``"both"`` ways, each with a projection of its own; their results are aggregated as the heads are.
 
     Shapes:
         ``x`` ``(..., N, in_features)``, dense or sparse CSR → ``(..., N, heads * out_features)`` or, with ``"mean"``,
-        ``(..., N, out_features)``.
+        ``(..., N, out_features)``; concatenated, both directions have twice as many features.
 
     Example:
         >>> from hypergnn import Hypergraph
@@ -55,9 +57,18 @@ class HypergraphConv(Layer):
         bias: bool = True,
         skip: bool = False,
         learn_weight: bool = False,
+        direction: Direction = "forward",
     ) -> None:
         """Create and draw the parameters."""
-        super().__init__(in_features, out_features, heads=heads, aggregate=aggregate, bias=bias, skip=skip)
+        super().__init__(
+            in_features,
+            out_features,
+            heads=heads,
+            aggregate=aggregate,
+            bias=bias,
+            skip=skip,
+            direction=direction,
+        )
         check_choice("normalization", normalization, NORMALIZATIONS)
         self.normalization = normalization
         self.weight_score = nn.Parameter(torch.empty(in_features, 1)) if learn_weight else None
@@ -77,21 +88,26 @@ class HypergraphConv(Layer):
         score = score.to(self.weight_score.dtype)  # whatever autocast has multiplied in
         return H.weight.to(score.dtype) * (5 * (score / 5).tanh()).exp()
 
-    def forward(self, x: Features, H: TwoSided) -> Tensor:
-        """Convolve ``x`` over ``H``, a hypergraph or a block of one."""
+    def forward(self, x: Features, H: TwoSided | tuple[TwoSided, TwoSided]) -> Tensor:
+        """Convolve ``x`` over ``H``, a hypergraph, a block of one, or a pair of blocks for both directions."""
         return self._with_bias(self._linear(x, H))
 
-    def _linear(self, x: Features, H: TwoSided) -> Tensor:
-        check_hypergraph(H)
-        self._check(x, H.n_vertices, H.device)
-        return self._aggregated(self._propagate(x, H, projection=self.projection), x, H.rows)
+    def _linear(self, x: Features, H: TwoSided | tuple[TwoSided, TwoSided]) -> Tensor:
+        structures = self._ways(H)
+        self._check(x, structures[0].n_vertices, structures[0].device)
+        outs = [
+            self._propagate(x, one, projection=self._of_way(self.projection, number, -1))
+            for number, one in enumerate(structures)
+        ]
+        return self._aggregated(outs[0] if len(outs) == 1 else torch.cat(outs, -1), x, structures[0].rows)
 
-    def _activated(self, x: Features, H: TwoSided) -> Tensor:
-        if self.weight_score is not None or self.aggregate != "concat" or self.skip or len(x.shape) > 3:
+    def _activated(self, x: Features, H: TwoSided | tuple[TwoSided, TwoSided]) -> Tensor:
+        has_more = self.weight_score is not None or self.aggregate != "concat" or self.skip or self.n_ways > 1
+        if has_more or len(x.shape) > 3:
             return super()._activated(x, H)
-        check_hypergraph(H)
-        self._check(x, H.n_vertices, H.device)
-        return activated_conv(x, H, self.normalization, self.projection, self.bias)
+        (structure,) = self._ways(H)
+        self._check(x, structure.n_vertices, structure.device)
+        return activated_conv(x, structure, self.normalization, self.projection, self.bias)
 
     def _propagate(self, x: Features, H: TwoSided, projection: Tensor | None = None) -> Tensor:
         """``T X`` or ``T X P``."""

@@ -15,11 +15,12 @@ class Kind(NamedTuple):
     layer: Callable[..., Layer]
     structures: tuple[Literal["graph", "hypergraph"], ...]
     has_attention: bool = False
+    has_direction: bool = False
 
 
 KINDS = {
-    "hyper-conv": Kind(layers.HypergraphConv, ("hypergraph",)),
-    "hyper-attention": Kind(layers.HypergraphAttention, ("hypergraph",), has_attention=True),
+    "hyper-conv": Kind(layers.HypergraphConv, ("hypergraph",), has_direction=True),
+    "hyper-attention": Kind(layers.HypergraphAttention, ("hypergraph",), has_attention=True, has_direction=True),
     "gcn": Kind(layers.GraphConv, ("graph",)),
     "gat": Kind(layers.GraphAttention, ("graph",), has_attention=True),
     "gcn+hyper-conv": Kind(layers.MeanConv, ("graph", "hypergraph")),

@@ -7,6 +7,10 @@ from typing import Any, Literal
 
 from hypergnn._utils.checks import check_choice, check_number, check_size
 from hypergnn.models.catalogue import KINDS
+from hypergnn.structures.base import DIRECTIONS, Direction
+
+LATER = frozenset({"direction"})
+"""Settings that the first files of models and runs lack."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,8 @@ class Config:
     """Dropout of the input of each layer. How the paper's words on dropout are read: ``docs/paper_map.md``."""
     attention_dropout: float = 0.6
     """Dropout of the learned transition and of the features it propagates; without effect where nothing is learned."""
+    direction: Direction = "forward"
+    """Which way layers follow the hyperedges of a directed hypergraph; ``"both"`` doubles the hidden width."""
     feature_scaling: Literal["row", "none"] = "row"
     """Whether each vertex's features are divided by their sum."""
     learning_rate: float = 0.005
@@ -45,6 +51,10 @@ class Config:
     def __post_init__(self) -> None:
         """Refuse settings that cannot be."""
         check_choice("model", self.model, tuple(KINDS))
+        check_choice("direction", self.direction, DIRECTIONS)
+        if self.direction != "forward" and not KINDS[self.model].has_direction:
+            known = ", ".join(name for name, kind in KINDS.items() if kind.has_direction)
+            raise ValueError(f"direction={self.direction!r} needs one of the models {known}; got {self.model!r}.")
         check_choice("feature_scaling", self.feature_scaling, ("row", "none"))
         for name in ("hidden", "heads", "depth", "patience", "max_epochs"):
             check_size(name, getattr(self, name), minimum=1)
@@ -52,6 +62,16 @@ class Config:
             check_number(name, getattr(self, name), below=1)
         if self.learning_rate <= 0 or self.weight_decay < 0:
             raise ValueError("learning_rate must be positive and weight_decay at least 0.")
+
+    def settings(self) -> dict[str, Any]:
+        """All settings, as files hold them: those of :data:`LATER` only where they differ from the default.
+
+        Example:
+            >>> "direction" in Config().settings(), "direction" in Config(direction="both").settings()
+            (False, True)
+        """
+        changed = self.changed()
+        return {name: value for name, value in asdict(self).items() if name not in LATER or name in changed}
 
     def changed(self) -> dict[str, Any]:
         """The settings that differ from the defaults."""
@@ -79,7 +99,7 @@ def paper_config(dataset: str, model: str = "hyper-conv") -> Config:
 
 
 def config_from(settings: dict[str, Any]) -> Config:
-    """A configuration from what :func:`dataclasses.asdict` made of one, or raise if it has settings unknown here."""
+    """A configuration from what :meth:`Config.settings` made of one, or raise if it has settings unknown here."""
     unknown = settings.keys() - {field.name for field in fields(Config)}
     if unknown:
         raise ValueError(f"unknown settings {', '.join(sorted(unknown))}: made by another version?")

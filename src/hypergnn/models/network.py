@@ -50,11 +50,16 @@ class Network(nn.Module):
         self.n_features = n_features
         self.n_classes = n_classes
         kind = KINDS[config.model]
-        options = {"dropout": config.attention_dropout} if kind.has_attention else {}
-        widths = [n_features, *[config.hidden * config.heads] * (config.depth - 1)]
+        options: dict[str, Any] = {"dropout": config.attention_dropout} if kind.has_attention else {}
+        if kind.has_direction:
+            options["direction"] = config.direction
+        n_ways = 2 if config.direction == "both" else 1
+        widths = [n_features, *[n_ways * config.hidden * config.heads] * (config.depth - 1)]
         hidden = [
             kind.layer(width, config.hidden, heads=config.heads, skip=config.skip, **options) for width in widths[:-1]
         ]
+        if n_ways > 1:
+            options["aggregate"] = "mean"  # a score per class, whatever the number of directions
         self.layers = nn.ModuleList([*hidden, kind.layer(widths[-1], n_classes, **options)])
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -76,7 +76,7 @@ def save(
     if len(names) != network.n_classes:
         raise ValueError(f"class_names must have {network.n_classes} names, one per score; got {len(names)}.")
     header: dict[str, Any] = {
-        "config": asdict(network.config),
+        "config": network.config.settings(),
         "n_features": network.n_features,
         "class_names": names,
         "about": _as_json("about", about or {}),

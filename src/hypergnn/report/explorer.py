@@ -30,7 +30,7 @@ def structure(data: Dataset) -> dict[str, Any]:
         >>> digits["noun"], digits["classes"][:3], digits["hyperedge"]["type"]
         ('image', ['0', '1', '2'], 'u2')
     """
-    H = data.hypergraph
+    H = data.hypergraph.undirected()
     part = np.zeros(H.n_vertices, dtype=np.int64)
     for number, name in enumerate(_PARTS, start=1):
         part[getattr(data, name)] = number

@@ -3,6 +3,7 @@
 from hypergnn.structures.base import TwoSided
 from hypergnn.structures.batches import HypergraphBatch, batch
 from hypergnn.structures.block import Block, GraphBlock
+from hypergnn.structures.directed import DirectedHypergraph
 from hypergnn.structures.graph import Graph
 from hypergnn.structures.hypergraph import Hypergraph
 from hypergnn.structures.incidence import Incidence
@@ -11,6 +12,7 @@ from hypergnn.structures.sparse_features import SparseFeatures
 
 __all__ = [
     "Block",
+    "DirectedHypergraph",
     "Graph",
     "GraphBlock",
     "Hypergraph",

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 import torch
 from torch import Tensor
@@ -21,6 +21,9 @@ from torch.utils.weak import WeakTensorKeyDictionary
 from hypergnn.structures.incidence import Incidence
 
 T = TypeVar("T")
+Direction = Literal["forward", "backward", "both"]
+"""Which way a layer follows hyperedges that point: from tails to heads, the reverse, or both."""
+DIRECTIONS = ("forward", "backward", "both")
 Context = tuple[tuple[int, ...], tuple[Any, ...]]
 """How many leaves each field of tensors has, and the values of the static fields."""
 
@@ -157,9 +160,30 @@ class TwoSided(Structure):
         """Where the tensors are."""
         return self.weight.device
 
+    def ways(self, direction: Direction) -> tuple[TwoSided, ...]:
+        """What a layer of this direction propagates over."""
+        if direction != "forward":
+            raise ValueError(
+                f"direction={direction!r} needs a DirectedHypergraph, or blocks made with that direction; got "
+                f"{type(self).__name__}, whose hyperedges have no other direction."
+            )
+        return (self,)
+
     def hyperedge_degree(self) -> Tensor:
         """Number of senders of each hyperedge, ``B`` of the paper, ``(M,)`` float64."""
         return self._hyperedge_degree.clone()
+
+
+def ways(H: TwoSided | tuple[TwoSided, TwoSided], direction: Direction) -> tuple[TwoSided, ...]:
+    """What a layer of this direction propagates over: the structure, its reverse, both, or a pair of blocks."""
+    if not isinstance(H, tuple):
+        return H.ways(direction)
+    if direction != "both" or len(H) != 2:
+        raise ValueError(
+            f"a pair of blocks is for a layer with direction='both'; got {len(H)} blocks and {direction!r}."
+        )
+    forward, backward = H
+    return (*forward.ways("forward"), *backward.ways("backward"))
 
 
 def derived(owner: Any, key: Any, make: Callable[[], T]) -> T:

@@ -18,7 +18,7 @@ from scipy import sparse
 from torch import Tensor
 
 from hypergnn._utils.checks import Names
-from hypergnn.structures.base import LABEL, STATIC, Structure, TwoSided
+from hypergnn.structures.base import LABEL, STATIC, Direction, Structure, TwoSided
 from hypergnn.structures.incidence import Ids, Incidence
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ class Block(TwoSided):
         attention: Whether each sender comes with all of its hyperedges, as a layer that attends needs it.
         vertex_names: What the vertices read are called, if new vertices join a hypergraph that names them.
         hyperedge_names: What the hyperedges are called, likewise.
+        direction: Which way it follows hyperedges that point; ``"forward"`` if they do not.
     """
 
     senders: Incidence
@@ -57,9 +58,12 @@ class Block(TwoSided):
     shares_pairs: bool = field(default=True, metadata=STATIC)
     vertex_names: Names | None = field(default=None, metadata=LABEL)
     hyperedge_names: Names | None = field(default=None, metadata=LABEL)
+    direction: Direction = field(default="forward", metadata=STATIC)
 
     @classmethod
-    def _around(cls, H: TwoSided, made: Ids, reach: Reach, read: Ids | None = None) -> Block:
+    def _around(
+        cls, H: TwoSided, made: Ids, reach: Reach, read: Ids | None = None, direction: Direction = "forward"
+    ) -> Block:
         """The block that makes some vertices of a hypergraph.
 
         Args:
@@ -67,6 +71,7 @@ class Block(TwoSided):
             made: The vertices to make, in the order of the rows of the result.
             reach: What their rows depend on.
             read: Vertices to read, ascending, if more than those that are needed.
+            direction: Which way ``H`` follows hyperedges that point.
         """
         vertices = reach.vertices if read is None else read
         sender, edge = _rows_at(H.senders, reach.pairs), H.senders.members.cpu().numpy()[reach.pairs]
@@ -79,7 +84,7 @@ class Block(TwoSided):
         )
         rows = new_vertex[made]
         is_whole = made.size == vertices.size and bool((rows == np.arange(rows.size)).all())
-        if is_whole and receivers.n_pairs == senders.n_pairs:
+        if is_whole and H.shares_pairs and receivers.n_pairs == senders.n_pairs:
             receivers = senders
         chosen = torch.from_numpy(reach.hyperedges)
         block = cls(
@@ -96,6 +101,7 @@ class Block(TwoSided):
             is_centred=H.is_centred,
             attention=reach.attention or receivers is senders,
             shares_pairs=H.shares_pairs,
+            direction=direction,
         )
         return block if H.device.type == "cpu" else block.to(H.device)
 
@@ -152,6 +158,15 @@ class Block(TwoSided):
             object.__setattr__(moved, "receivers", moved.senders)
         return moved
 
+    def ways(self, direction: Direction) -> tuple[TwoSided, ...]:
+        """What a layer of this direction propagates over: the block, if it was made for that direction."""
+        if direction != self.direction:
+            raise ValueError(
+                f"a layer with direction={direction!r} needs a block made with around(vertices, "
+                f"direction={direction!r}); got one for {self.direction!r}."
+            )
+        return (self,)
+
     def __repr__(self) -> str:
         """Sizes at a glance."""
         sizes = f"{self.n_vertices} vertices read, {self.n_receivers} made, {self.n_hyperedges} hyperedges"
@@ -176,7 +191,7 @@ class Reach:
         pairs = _pairs_of_columns(H.senders, hyperedges)
         senders = np.unique(H.senders.T.members.cpu().numpy()[H.senders.T.pairs_of(hyperedges)[0]])
         if attention:
-            hyperedges = _unique(H.senders, senders)
+            hyperedges = np.union1d(hyperedges, _unique(H.senders, senders))
             pairs = H.senders.pairs_of(senders)[0]
             if not H.is_centred:  # hyperedges then have the mean of their members
                 pairs = _pairs_of_columns(H.senders, hyperedges)

@@ -19,6 +19,7 @@ from hypergnn._utils.checks import (
     as_members,
     as_names,
     as_pairs,
+    as_times,
     as_weight,
     check_ids,
     check_size,
@@ -26,14 +27,15 @@ from hypergnn._utils.checks import (
 from hypergnn._utils.display import html_table, listed
 from hypergnn.structures.base import LABEL, STATIC, TwoSided
 from hypergnn.structures.block import Block, Reach, weighted_degree
-from hypergnn.structures.incidence import Incidence
+from hypergnn.structures.edits import Editable, Side, pairs_of_lists
+from hypergnn.structures.incidence import Ids, Incidence
 from hypergnn.structures.stored import StoredStructure, check_pairs
 
-_SHOWN = 5
+SHOWN = 5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Hypergraph(StoredStructure, TwoSided):
+class Hypergraph(StoredStructure, Editable):
     """A hypergraph, checked once when it is made and never changed afterwards.
 
     Make one with :meth:`from_incidence`, :meth:`from_hyperedges` or :meth:`from_scipy`; the constructor itself takes
@@ -48,6 +50,7 @@ class Hypergraph(StoredStructure, TwoSided):
         is_centred: Whether every hyperedge has a centroid.
         vertex_names: What each vertex is called, ``(N,)``, if that is known; names 0, 1, 2, … are no names.
         hyperedge_names: What each hyperedge is called, ``(M,)``, if that is known.
+        time: When each hyperedge is, ``(M,)``, numbers or dates; see :meth:`window`.
 
     Example:
         >>> H = Hypergraph.from_hyperedges([[0, 1, 2], [1, 2, 3]], n_vertices=5, weight=[1.0, 3.0])
@@ -65,6 +68,7 @@ class Hypergraph(StoredStructure, TwoSided):
     is_centred: bool = field(default=False, metadata=STATIC)
     vertex_names: Names | None = field(default=None, metadata=LABEL)
     hyperedge_names: Names | None = field(default=None, metadata=LABEL)
+    time: Names | None = field(default=None, metadata=LABEL)
 
     def __post_init__(self) -> None:
         """Let every vertex send to its hyperedges and receive from them."""
@@ -84,6 +88,7 @@ class Hypergraph(StoredStructure, TwoSided):
         centroid: Any = None,
         vertex_names: Any = None,
         hyperedge_names: Any = None,
+        time: Any = None,
     ) -> Hypergraph:
         """Make a hypergraph from its incidences: vertex ``vertex[k]`` belongs to hyperedge ``hyperedge[k]``.
 
@@ -96,6 +101,7 @@ class Hypergraph(StoredStructure, TwoSided):
             centroid: Vertex around which each hyperedge was built, ``(n_hyperedges,)``, -1 where there is none.
             vertex_names: What each vertex is called, ``(n_vertices,)``, no two alike.
             hyperedge_names: What each hyperedge is called, ``(n_hyperedges,)``, no two alike.
+            time: When each hyperedge is, ``(n_hyperedges,)``, numbers or dates.
 
         Raises:
             TypeError: If ids are not integers.
@@ -119,7 +125,7 @@ class Hypergraph(StoredStructure, TwoSided):
         other_names = as_names("hyperedge_names", hyperedge_names, n_hyperedges)
         weights = None if weight is None else torch.from_numpy(as_weight(weight, n_hyperedges))
         incidence = Incidence.from_pairs(vertex, hyperedge, n_vertices, n_hyperedges)
-        return cls._of(incidence, weights, centroids, names, other_names)
+        return cls._of(incidence, weights, centroids, names, other_names, as_times(time, n_hyperedges))
 
     @classmethod
     def _of(
@@ -129,6 +135,7 @@ class Hypergraph(StoredStructure, TwoSided):
         centroid: Tensor | None,
         vertex_names: Names | None = None,
         hyperedge_names: Names | None = None,
+        time: Names | None = None,
     ) -> Hypergraph:
         """A hypergraph of parts that are known to be valid."""
         return cls(
@@ -140,6 +147,7 @@ class Hypergraph(StoredStructure, TwoSided):
             is_centred=centroid is not None and bool((centroid >= 0).all()),
             vertex_names=vertex_names,
             hyperedge_names=hyperedge_names,
+            time=time,
         )
 
     @classmethod
@@ -151,6 +159,7 @@ class Hypergraph(StoredStructure, TwoSided):
         centroid: Any = None,
         vertex_names: Any = None,
         hyperedge_names: Any = None,
+        time: Any = None,
     ) -> Hypergraph:
         """Make a hypergraph from the list of the vertices of each hyperedge.
 
@@ -161,6 +170,7 @@ class Hypergraph(StoredStructure, TwoSided):
             centroid: As in :meth:`from_incidence`.
             vertex_names: As in :meth:`from_incidence`.
             hyperedge_names: As in :meth:`from_incidence`.
+            time: As in :meth:`from_incidence`.
 
         Example:
             >>> Hypergraph.from_hyperedges([[0, 2], [], [1]], n_vertices=4)
@@ -169,7 +179,7 @@ class Hypergraph(StoredStructure, TwoSided):
         lists = [as_members(members) for members in hyperedges]
         sizes = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists))
         vertex, hyperedge = list(chain.from_iterable(lists)), np.repeat(np.arange(len(lists)), sizes)
-        given = (weight, centroid, vertex_names, hyperedge_names)
+        given = (weight, centroid, vertex_names, hyperedge_names, time)
         return cls.from_incidence(vertex, hyperedge, n_vertices, len(lists), *given)
 
     @classmethod
@@ -208,6 +218,11 @@ class Hypergraph(StoredStructure, TwoSided):
     def hyperedge(self) -> Tensor:
         """Hyperedge of each incidence, ``(n_incidences,)``, ascending within a vertex."""
         return self.incidence.members
+
+    @property
+    def content(self) -> tuple[Tensor, ...]:
+        """What distinguishes it from other hypergraphs."""
+        return self.vertex, self.hyperedge, self.weight
 
     def vertex_degree(self) -> Tensor:
         """Sum of the weights of the hyperedges of each vertex, ``D`` of the paper, ``(N,)`` float64."""
@@ -268,17 +283,68 @@ class Hypergraph(StoredStructure, TwoSided):
             >>> hg.functional.hypergraph_conv(torch.cat([x, x_new]), block, normalization="row")
             tensor([[3.]])
         """
-        row, column, shape = as_pairs("memberships", memberships, "rows, hyperedges", "")
-        if shape[1] != self.n_hyperedges:
-            raise ValueError(f"memberships must have {self.n_hyperedges} columns, one per hyperedge; got {shape[1]}.")
-        check_size("depth", depth, minimum=1)
-        if brought is not None and brought.n_vertices != shape[0]:
-            raise ValueError(
-                f"brought must have {shape[0]} vertices, one per row of memberships; got {brought.n_vertices}."
-            )
-        new = Incidence.from_pairs(row, column, *shape)
-        last = Block._joining(self, new, brought, makes_all=False)
-        return [*[Block._joining(self, new, brought, makes_all=True)] * (depth - 1), last] if depth > 1 else [last]
+        return joining(self, memberships, depth, brought)
+
+    def add(
+        self,
+        hyperedges: Iterable[Sequence[int]],
+        *,
+        weight: Any = None,
+        centroid: Any = None,
+        hyperedge_names: Any = None,
+        time: Any = None,
+    ) -> Hypergraph:
+        """A new hypergraph with more hyperedges, numbered after those that are there.
+
+        Args:
+            hyperedges: The vertices of each new hyperedge.
+            weight: Their weights; all ones if omitted.
+            centroid: Their centroids, -1 where there is none.
+            hyperedge_names: Their names, if the others have names.
+            time: When they are, if the others have a time.
+
+        Example:
+            >>> H = Hypergraph.from_hyperedges([[0, 1]], n_vertices=3)
+            >>> H.add([[1, 2]], weight=[2.0]).vertex_degree().tolist()
+            [1.0, 3.0, 2.0]
+        """
+        added = pairs_of_lists(hyperedges, self.n_vertices)
+        return self._joined([added], weight, centroid, hyperedge_names, time)
+
+    def _sides(self) -> tuple[Side, ...]:
+        return ((self.incidence, self._vertex_degree),)
+
+    def _edited(
+        self,
+        sides: Sequence[Side],
+        weight: Tensor,
+        centroid: Tensor | None,
+        vertex_names: Names | None,
+        hyperedge_names: Names | None,
+        time: Names | None,
+    ) -> Hypergraph:
+        ((incidence, degree),) = sides
+        return Hypergraph(
+            incidence,
+            weight=weight,
+            _vertex_degree=degree,
+            _hyperedge_degree=incidence.back_offsets.diff().double(),
+            centroid=centroid,
+            is_centred=centroid is not None and bool((centroid >= 0).all()),
+            vertex_names=vertex_names,
+            hyperedge_names=hyperedge_names,
+            time=time,
+        )
+
+    def undirected(self) -> Hypergraph:
+        """This hypergraph itself, whose hyperedges do not point."""
+        return self
+
+    def _renumbered(self, vertices: Ids, hyperedges: Ids) -> Hypergraph:
+        """The same with a new number for each vertex and each hyperedge, and without names."""
+        ids = (vertices[self.vertex.cpu().numpy()], hyperedges[self.hyperedge.cpu().numpy()])
+        factors = renumbered_factors(self, vertices, hyperedges)
+        return Hypergraph.from_incidence(*ids, self.n_vertices, self.n_hyperedges, *factors)
 
     def to_scipy(self) -> sparse.csr_array:
         """The ``(N, M)`` incidence matrix of zeros and ones; the weights stay in :attr:`weight`.
@@ -318,9 +384,7 @@ class Hypergraph(StoredStructure, TwoSided):
         check_pairs(incidence, vertex)
         as_weight(weight, sizes[1])
         centroid = as_centroids(stored.take_any("centroid"), *sizes)
-        for (name, names), n in zip(labels.items(), (sizes[name == "hyperedge_names"] for name in labels), strict=True):
-            if names.shape != (n,):
-                raise ValueError(f"{name} must have shape ({n},), one name each; got {names.shape}.")
+        check_labels(labels, *sizes)
         stored.finish()
         is_centred = centroid is not None and bool((centroid >= 0).all())
         H = cls(incidence, weight, degree, size, centroid, is_centred, **labels)
@@ -352,21 +416,57 @@ class Hypergraph(StoredStructure, TwoSided):
         """Sizes, and the first hyperedges with some of their vertices."""
         if self.device.type == "meta":
             return html_table(repr(self), [], [])
-        members, offsets = self.incidence.back_members, self.incidence.back_offsets[: _SHOWN + 1].tolist()
+        members, offsets = self.incidence.back_members, self.incidence.back_offsets[: SHOWN + 1].tolist()
         rows = [
             [
-                str(_name(self.hyperedge_names, number)),
+                str(name_of(self.hyperedge_names, number)),
                 stop - start,
                 float(self.weight[number]),
-                listed(_name(self.vertex_names, one) for one in members[start : min(stop, start + 11)].tolist()),
+                listed(name_of(self.vertex_names, one) for one in members[start : min(stop, start + 11)].tolist()),
             ]
             for number, (start, stop) in enumerate(pairwise(offsets))
         ]
-        more = f", the first {_SHOWN} hyperedges" if self.n_hyperedges > _SHOWN else ""
+        more = f", the first {SHOWN} hyperedges" if self.n_hyperedges > SHOWN else ""
         return html_table(f"{self!r}{more}", ["hyperedge", "size", "weight", "vertices"], rows)
 
 
-def _name(names: Names | None, number: int) -> Any:
+def joining(
+    H: TwoSided, memberships: sparse.sparray | sparse.spmatrix, depth: int, brought: Hypergraph | None = None
+) -> list[Block]:
+    """Blocks in which new vertices receive from the hyperedges of ``H``, one per layer of a network."""
+    row, column, shape = as_pairs("memberships", memberships, "rows, hyperedges", "")
+    if shape[1] != H.n_hyperedges:
+        raise ValueError(f"memberships must have {H.n_hyperedges} columns, one per hyperedge; got {shape[1]}.")
+    check_size("depth", depth, minimum=1)
+    if brought is not None and brought.n_vertices != shape[0]:
+        raise ValueError(
+            f"brought must have {shape[0]} vertices, one per row of memberships; got {brought.n_vertices}."
+        )
+    new = Incidence.from_pairs(row, column, *shape)
+    last = Block._joining(H, new, brought, makes_all=False)
+    return [*[Block._joining(H, new, brought, makes_all=True)] * (depth - 1), last] if depth > 1 else [last]
+
+
+def renumbered_factors(H: TwoSided, vertices: Ids, hyperedges: Ids) -> tuple[Ids, Ids | None]:
+    """Weights and centroids of a structure with a new number for each vertex and each hyperedge."""
+    order = np.argsort(hyperedges)
+    weight = H.weight.cpu().numpy()[order]
+    if H.centroid is None:
+        return weight, None
+    centroid = H.centroid.cpu().numpy()[order]
+    return weight, np.where(centroid < 0, -1, vertices[centroid])
+
+
+def check_labels(labels: Mapping[str, Any], n_vertices: int, n_hyperedges: int) -> None:
+    """Raise unless a file has a name for each vertex, and a name and a time for each hyperedge, or none."""
+    for name, values in labels.items():
+        size = n_vertices if name == "vertex_names" else n_hyperedges
+        if values.shape != (size,):
+            raise ValueError(f"{name} must have shape ({size},), one entry each; got {values.shape}.")
+
+
+def name_of(names: Names | None, number: int) -> Any:
+    """What a vertex or hyperedge is called, or its number."""
     return number if names is None else names[number]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,7 @@ def describe(data: Dataset, config: Config) -> dict[str, Any]:
             "split": {name: _digest(ids) for name, ids in split.items()},
             "content": _content(data),
         },
-        "config": asdict(config),
+        "config": config.settings(),
     }
 
 
@@ -37,7 +36,7 @@ def _content(data: Dataset) -> str:
     matrix = [x] if isinstance(x, np.ndarray) else [x.data, x.indices, x.indptr]
     links = () if graph is None else graph.content
     digest = hashlib.sha256()
-    for part in (*matrix, data.y, H.vertex, H.hyperedge, H.weight, *links):
+    for part in (*matrix, data.y, *H.content, *links):
         array = np.ascontiguousarray(part)
         digest.update(array.astype("<i8" if array.dtype.kind == "i" else "<f4").tobytes())
     return digest.hexdigest()[:16]

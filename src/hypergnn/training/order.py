@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from hypergnn.datasets import Dataset
+from hypergnn.structures.directed import DirectedHypergraph
 from hypergnn.structures.graph import Graph
 from hypergnn.structures.hypergraph import Hypergraph
 from hypergnn.structures.incidence import Ids
@@ -28,10 +29,8 @@ def near_together(data: Dataset) -> Dataset:
     H = data.hypergraph
     if H.n_incidences == 0 or isinstance(data.graph, SharedGraph):  # a SharedGraph has no list of links to renumber
         return data
-    vertex, hyperedge = H.vertex.cpu().numpy(), H.hyperedge.cpu().numpy()
     vertices, hyperedges = _orders(H)
-    new, new_hyperedge = _places(vertices), _places(hyperedges)
-    centroid = None if H.centroid is None else H.centroid.cpu().numpy()[hyperedges]
+    new = _places(vertices)
     graph = data.graph
     if graph is not None:
         graph = Graph.from_links(new[graph.source.cpu().numpy()], new[graph.target.cpu().numpy()], H.n_vertices)
@@ -40,26 +39,19 @@ def near_together(data: Dataset) -> Dataset:
         x=data.x[vertices],
         y=data.y[vertices],
         graph=graph,
-        hypergraph=Hypergraph.from_incidence(
-            new[vertex],
-            new_hyperedge[hyperedge],
-            n_vertices=H.n_vertices,
-            n_hyperedges=H.n_hyperedges,
-            weight=H.weight.cpu().numpy()[hyperedges],
-            centroid=None if centroid is None else np.where(centroid < 0, -1, new[centroid]),
-        ),
+        hypergraph=H._renumbered(new, _places(hyperedges)),
         train=np.sort(new[data.train]),
         val=np.sort(new[data.val]),
         test=np.sort(new[data.test]),
     )
 
 
-def _orders(H: Hypergraph) -> tuple[Ids, Ids]:
+def _orders(H: Hypergraph | DirectedHypergraph) -> tuple[Ids, Ids]:
     """The new order of the vertices and of the hyperedges: breadth first, by reverse Cuthill-McKee."""
     from scipy import sparse
     from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-    incidence = H.to_scipy()
+    incidence = H.undirected().to_scipy()
     joined = sparse.csr_array(sparse.block_array([[None, incidence], [incidence.T, None]]))
     order = reverse_cuthill_mckee(joined, symmetric_mode=True)
     vertices, hyperedges = order[order < H.n_vertices], order[order >= H.n_vertices] - H.n_vertices

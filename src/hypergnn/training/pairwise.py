@@ -40,7 +40,7 @@ def with_graph(data: Dataset, model: str) -> Dataset:
     kind = KINDS[model]
     if "graph" not in kind.structures or data.graph is not None:
         return data
-    H = data.hypergraph
+    H = data.hypergraph.undirected()
     if H.centroid is not None and bool((H.centroid >= 0).all()):
         return replace(data, graph=Graph.from_links(H.vertex, H.centroid[H.hyperedge], H.n_vertices))
     return replace(data, graph=_listed(data.name, H, model) if kind.has_attention else SharedGraph.from_hypergraph(H))

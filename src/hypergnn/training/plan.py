@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,6 +21,7 @@ from hypergnn.functional.projection import n_entries, select_rows
 from hypergnn.loader.receptive_field import Reached, Structure, Vertices, receptive_field
 from hypergnn.models import KINDS, Config, Network
 from hypergnn.models.network import Step
+from hypergnn.structures.base import TwoSided, ways
 from hypergnn.structures.sparse_features import SparseFeatures
 
 
@@ -108,12 +110,16 @@ def _known_transition(task: Task, config: Config) -> Tensor | None:
     costs = n_entries(task.x) + sum(one.n_terms for one in structures)
     if config.depth == 1 or kind.has_attention or not structures or task.x.shape.numel() > costs:
         return None
+    if config.direction == "both":
+        return None
     first = Network.empty(config, task.n_features, task.n_classes).layers[0]
     propagate: Callable[..., Tensor] | None = getattr(first, "_propagate", None)
     if propagate is None:  # a layer whose transition and projection cannot be told apart
         return None
     with torch.no_grad():
-        return propagate(task.x, *structures)
+        return propagate(
+            task.x, *[ways(one, config.direction)[0] if isinstance(one, TwoSided) else one for one in structures]
+        )
 
 
 def _part(task: Task, vertices: Tensor, config: Config, known: Tensor | None) -> Part:
@@ -121,7 +127,12 @@ def _part(task: Task, vertices: Tensor, config: Config, known: Tensor | None) ->
     structures: dict[str, Structure] = {name: task.structures[name] for name in kind.structures}
     n_layers = config.depth if known is None else config.depth - 1
     reached = receptive_field(
-        structures, vertices.cpu().numpy(), n_layers, n_vertices=n_vertices, attention=kind.has_attention
+        structures,
+        vertices.cpu().numpy(),
+        n_layers,
+        n_vertices=n_vertices,
+        attention=kind.has_attention,
+        direction=config.direction,
     )
     if known is not None:  # the first layer then reads exactly the rows that it outputs
         reached.insert(0, Reached({}, reached[0].read, reached[0].read))
@@ -145,13 +156,19 @@ def _places(reached: list[Reached], steps: list[Step], task: Task, n_vertices: i
     for layer, step in zip(reached, steps, strict=True):
         read = _index(layer.read, task, n_vertices)
         if read is not None:
-            places |= {id(one): read.int() for one in (step, *layer.blocks.values())}
+            of_ways = [block for one in layer.blocks.values() for block in _blocks(one)]
+            places |= {id(one): read.int() for one in (step, *of_ways)}
         for name, pairs in layer.pairs.items():
-            block = layer.blocks[name]
-            own = getattr(block, "senders", None) if name == "hypergraph" else getattr(block, "links", None)
-            if own is not None:
-                places[id(own)] = torch.from_numpy(pairs.astype(np.int32)).to(task.y.device)
+            for block, of_block in zip(_blocks(layer.blocks[name]), pairs, strict=True):
+                own = getattr(block, "senders", None) if name == "hypergraph" else getattr(block, "links", None)
+                if own is not None:
+                    places[id(own)] = torch.from_numpy(of_block.astype(np.int32)).to(task.y.device)
     return places
+
+
+def _blocks(block: Any) -> tuple[Any, ...]:
+    """A block, or those of both directions."""
+    return block if isinstance(block, tuple) else (block,)
 
 
 def _index(vertices: Vertices, task: Task, n_vertices: int) -> Tensor | None:

@@ -1,0 +1,258 @@
+"""Hypergraphs that change: hyperedges and vertices come and go, and each edit gives a new frozen structure.
+
+An edit moves what is there instead of sorting it again: its cost is a few passes over the incidences, and degrees are
+those of other vertices stay what they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from scipy import sparse
+from torch import Tensor
+
+from hypergnn._utils.checks import (
+    Names,
+    as_array,
+    as_centroids,
+    as_ids,
+    as_members,
+    as_names,
+    as_times,
+    as_weight,
+    check_ids,
+    check_size,
+)
+from hypergnn.structures.base import TwoSided
+from hypergnn.structures.incidence import Ids, Incidence
+
+Bools = npt.NDArray[np.bool_]
+Side = tuple[Incidence, Tensor]
+"""Pairs of vertices and hyperedges, and the weighted degree of each vertex in them."""
+
+
+class Editable(TwoSided):
+    """A structure of which edits make new ones."""
+
+    if TYPE_CHECKING:  # fields of the dataclasses
+        vertex_names: Names | None
+        hyperedge_names: Names | None
+        time: Names | None
+
+    def _sides(self) -> tuple[Side, ...]:
+        """Its incidences, each once."""
+        raise NotImplementedError
+
+    def _edited(
+        self,
+        sides: Sequence[Side],
+        weight: Tensor,
+        centroid: Tensor | None,
+        vertex_names: Names | None,
+        hyperedge_names: Names | None,
+        time: Names | None,
+    ) -> Self:
+        """The structure with other parts, which are known to be valid."""
+        raise NotImplementedError
+
+    def add_vertices(self, n: int, *, vertex_names: Any = None) -> Self:
+        """A new structure with ``n`` more vertices, which are in no hyperedge yet.
+
+        Args:
+            n: How many.
+            vertex_names: Their names, if the vertices have names.
+
+        Example:
+            >>> from hypergnn import Hypergraph
+            >>> Hypergraph.from_hyperedges([[0, 1]], n_vertices=2).add_vertices(3)
+            Hypergraph(5 vertices, 1 hyperedges, 2 incidences)
+        """
+        n = check_size("n", n)
+        here = self.to("cpu")
+        names = _followed("vertex_names", here.vertex_names, vertex_names, here.n_vertices, n)
+        sides = [(with_rows(pairs, n), torch.cat([degree, degree.new_zeros(n)])) for pairs, degree in here._sides()]
+        parts = (here.weight, here.centroid, names, here.hyperedge_names, here.time)
+        return here._edited(sides, *parts).to(self.device)
+
+    def remove(self, hyperedges: Any) -> Self:
+        """A new structure without some hyperedges; the others are numbered from 0 in their order.
+
+        Args:
+            hyperedges: Their ids.
+
+        Example:
+            >>> from hypergnn import Hypergraph
+            >>> Hypergraph.from_hyperedges([[0, 1], [1, 2], [2]], n_vertices=3).remove([1]).to_hyperedges()
+            [[0, 1], [2]]
+        """
+        stays = np.ones(self.n_hyperedges, bool)
+        stays[as_ids("hyperedges", hyperedges, self.n_hyperedges, "n_hyperedges")] = False
+        return self._with(stays)
+
+    def window(self, start: Any = None, stop: Any = None) -> Self:
+        """A new structure with the hyperedges whose :attr:`time` is at least ``start`` and before ``stop``.
+
+        Args:
+            start: A number or a date; from the beginning if omitted.
+            stop: A number or a date; to the end if omitted.
+
+        Example:
+            >>> from hypergnn import Hypergraph
+            >>> H = Hypergraph.from_hyperedges([[0, 1], [1, 2], [0, 2]], n_vertices=3, time=[1, 5, 9])
+            >>> H.window(1, 9).to_hyperedges()
+            [[0, 1], [1, 2]]
+        """
+        if self.time is None:
+            raise ValueError("the hyperedges have no time; make the structure with time=…, one entry per hyperedge.")
+        ends = [None if one is None else as_times([one], 1) for one in (start, stop)]
+        if any(one is not None and (one.dtype.kind == "M") != (self.time.dtype.kind == "M") for one in ends):
+            raise TypeError(
+                f"start and stop must be of the kind of the times, {self.time.dtype}; got {start!r}, {stop!r}."
+            )
+        first, last = ends
+        if first is not None and last is not None and last[0] < first[0]:
+            raise ValueError(f"stop must not be before start; got {start!r} to {stop!r}.")
+        stays = np.ones(self.n_hyperedges, bool)
+        if first is not None:
+            stays &= self.time >= first[0]
+        if last is not None:
+            stays &= self.time < last[0]
+        return self._with(stays)
+
+    def _with(self, stays: Bools) -> Self:
+        """The structure with some of its hyperedges."""
+        here = self.to("cpu")
+        which = torch.from_numpy(np.flatnonzero(stays))
+        weight = here.weight[which]
+        sides = []
+        for old, degree in here._sides():
+            new = selected(old, stays)
+            changed = np.unique(old.back_members.numpy()[np.repeat(~stays, np.diff(old.back_offsets.numpy()))])
+            sides.append((new, updated(degree, new, weight, changed)))
+        centroid = None if here.centroid is None else here.centroid[which]
+        if centroid is not None and not bool((centroid >= 0).any()):
+            centroid = None
+        names = here.hyperedge_names
+        names = None if names is None else as_names("hyperedge_names", names[stays], which.shape[0])
+        time = None if here.time is None else here.time[stays]
+        return here._edited(sides, weight, centroid, here.vertex_names, names, time).to(self.device)
+
+    def _joined(self, added: Sequence[Incidence], weight: Any, centroid: Any, hyperedge_names: Any, time: Any) -> Self:
+        """The structure with more hyperedges: their pairs on each side, and what else belongs to them."""
+        here, n_new = self.to("cpu"), added[0].n_columns
+        ones = torch.ones(n_new, dtype=torch.float64)
+        weights = torch.cat([here.weight, ones if weight is None else torch.from_numpy(as_weight(weight, n_new))])
+        names = _followed("hyperedge_names", here.hyperedge_names, hyperedge_names, here.n_hyperedges, n_new)
+        if (here.time is None) != (time is None) and here.n_hyperedges:
+            raise ValueError("time must be given for the new hyperedges if the others have one, and only then.")
+        later = as_times(time, n_new)
+        times = later if here.time is None or later is None else np.concatenate([here.time, later])
+        new_centroid = as_centroids(centroid, here.n_vertices, n_new)
+        parts = [(here.centroid, here.n_hyperedges), (new_centroid, n_new)]
+        centroids = None
+        if any(one is not None for one, _ in parts):
+            centroids = torch.cat([torch.full((n,), -1) if one is None else one.long() for one, n in parts])
+        sides = []
+        for (old, degree), new in zip(here._sides(), added, strict=True):
+            together = side_by_side(old, new)
+            changed = np.unique(new.back_members.numpy())
+            sides.append((together, updated(degree, together, weights, changed)))
+        return here._edited(sides, weights, centroids, here.vertex_names, names, times).to(self.device)
+
+
+def _followed(name: str, old: Names | None, new: Any, n_old: int, n_new: int) -> Names | None:
+    """Old names, then new ones: either both or none."""
+    if new is None and old is None:
+        return None
+    if (old is None) != (new is None) and n_old:
+        has = "have names" if old is not None else "have none"
+        raise ValueError(f"{name} must be given for new ones if the others have names, and only then: these {has}.")
+    both = [one for one in (old, None if new is None else as_array(new)) if one is not None]
+    return as_names(name, np.concatenate(both), n_old + n_new)
+
+
+def pairs_of_lists(hyperedges: Iterable[Any], n_vertices: int) -> Incidence:
+    """Vertices × hyperedges, from the list of the vertices of each."""
+    lists = [as_members(members) for members in hyperedges]
+    sizes = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists))
+    vertex = check_ids("vertex", list(chain.from_iterable(lists)), n_vertices, "n_vertices")
+    return Incidence.from_pairs(vertex, np.repeat(np.arange(len(lists)), sizes), n_vertices, len(lists))
+
+
+def side_by_side(old: Incidence, new: Incidence) -> Incidence:
+    """The columns of one incidence, then those of another with the same rows."""
+    n_pairs = old.n_pairs + new.n_pairs
+    index = _index_type(old, max(old.n_rows, old.n_columns + new.n_columns, n_pairs))
+    offsets, added = (one.offsets.numpy().astype(index, copy=False) for one in (old, new))
+    shift = added[:-1]  # how many new pairs stand before the old ones of each row
+    new_places = _spread(added, offsets[1:])
+    is_old = np.ones(n_pairs, bool)
+    is_old[new_places] = False
+    members = np.empty(n_pairs, index)
+    members[is_old] = old.members.numpy()
+    members[new_places] = new.members.numpy() + index(old.n_columns)
+    back_members = np.concatenate([one.back_members.numpy() for one in (old, new)], dtype=index)
+    back_position = np.concatenate([_back(old).numpy(), _back(new).numpy()], dtype=index)
+    back_position[: old.n_pairs] += shift[old.back_members.numpy()]
+    back_position[old.n_pairs :] = new_places[_back(new).numpy()]
+    back_offsets = np.concatenate([old.back_offsets.numpy(), new.back_offsets.numpy()[1:] + index(old.n_pairs)])
+    arrays = (back_offsets.astype(index, copy=False), back_members, back_position)
+    return Incidence(_tensor(offsets + added), _tensor(members), None, *map(_tensor, arrays))
+
+
+def selected(old: Incidence, stays: Bools) -> Incidence:
+    """Some columns of an incidence, in their order."""
+    index = old.members.numpy().dtype.type
+    number = np.cumsum(stays, dtype=index) - index(1)
+    members, offsets = old.members.numpy(), old.offsets.numpy()
+    pair_stays = stays[members]
+    before = np.concatenate([[0], np.cumsum(pair_stays, dtype=index)]).astype(index, copy=False)
+    of_column = np.repeat(stays, np.diff(old.back_offsets.numpy()))
+    sizes = np.diff(old.back_offsets.numpy())[stays]
+    back_offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(index, copy=False)
+    back_position = before[_back(old).numpy()[of_column]]
+    arrays = (back_offsets, old.back_members.numpy()[of_column], back_position)
+    return Incidence(_tensor(before[offsets]), _tensor(number[members[pair_stays]]), None, *map(_tensor, arrays))
+
+
+def with_rows(old: Incidence, n_new: int) -> Incidence:
+    """The same pairs with more rows, which are empty."""
+    return old._replace(offsets=torch.cat([old.offsets, old.offsets[-1:].expand(n_new)]))
+
+
+def updated(degree: Tensor, pairs: Incidence, weight: Tensor, rows: Ids) -> Tensor:
+    """Degrees of which those of some rows are summed again, in the order in which a new structure sums them."""
+    if rows.size == 0:
+        return degree
+    places, sizes = pairs.pairs_of(rows)
+    ends = np.concatenate([[0], np.cumsum(sizes)])
+    columns = pairs.members.numpy()[places]
+    matrix = sparse.csr_array((np.ones(columns.size), columns, ends), shape=(rows.size, pairs.n_columns))
+    new = degree.clone()
+    new[torch.from_numpy(rows)] = torch.from_numpy(matrix @ weight.numpy())
+    return new
+
+
+def _spread(offsets: Ids, shift: Ids) -> Ids:
+    """The place of each pair after those of row ``r`` have moved by ``shift[r]``."""
+    return np.arange(offsets[-1], dtype=offsets.dtype) + np.repeat(shift, np.diff(offsets))
+
+
+def _back(pairs: Incidence) -> Tensor:
+    if pairs.back_position is None:
+        raise TypeError("pairs must be grouped by row in their canonical order.")
+    return pairs.back_position
+
+
+def _index_type(old: Incidence, largest: int) -> type[np.integer[Any]]:
+    fits = largest < np.iinfo(np.int32).max and old.members.dtype == torch.int32
+    return np.int32 if fits else np.int64
+
+
+def _tensor(array: Ids) -> Tensor:
+    return torch.from_numpy(np.ascontiguousarray(array))

@@ -1,0 +1,166 @@
+"""Hypergraphs that change: any sequence of edits gives what a structure built at once gives, to the bit."""
+
+import time
+from datetime import date
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from support import structures
+
+from hypergnn import DirectedHypergraph, Hypergraph
+from hypergnn.structures import edits
+
+WEIGHTS = st.floats(0.1, 10)
+
+
+def members(n_vertices):
+    return st.sets(st.integers(0, n_vertices - 1), max_size=5).map(sorted) if n_vertices else st.just([])
+
+
+def drawn(draw, n_vertices, directed):
+    part = members(n_vertices)
+    one = st.tuples(part, part) if directed else part
+    return draw(st.lists(st.tuples(one, WEIGHTS, st.integers(-1, n_vertices - 1), st.integers(0, 9)), max_size=4))
+
+
+def built(kind, n_vertices, hyperedges, names):
+    lists, weight, centroid, times = ([one[k] for one in hyperedges] for k in range(4))
+    has_one = any(one >= 0 for one in centroid)
+    return kind.from_hyperedges(
+        lists,
+        n_vertices,
+        weight,
+        centroid if has_one else None,
+        hyperedge_names=[f"h{name}" for name in names],
+        time=np.array(times, dtype=np.int64),
+    )
+
+
+@pytest.mark.parametrize("kind", [Hypergraph, DirectedHypergraph])
+@given(data=st.data())
+def test_edits_give_what_building_at_once_gives(kind, data):
+    n_vertices = data.draw(st.integers(1, 6))
+    hyperedges = drawn(data.draw, n_vertices, kind is DirectedHypergraph)
+    names = list(range(len(hyperedges)))
+    H, next_name = built(kind, n_vertices, hyperedges, names), len(names)
+    for _ in range(data.draw(st.integers(1, 4))):
+        step = data.draw(st.sampled_from(["add", "add_vertices", "remove", "window"]))
+        if step == "add":
+            more = drawn(data.draw, n_vertices, kind is DirectedHypergraph)
+            new = list(range(next_name, next_name + len(more)))
+            H = H.add(
+                [one[0] for one in more],
+                weight=[one[1] for one in more],
+                centroid=[one[2] for one in more] if any(one[2] >= 0 for one in more) else None,
+                hyperedge_names=np.array([f"h{name}" for name in new], dtype=object),
+                time=np.array([one[3] for one in more], dtype=np.int64),
+            )
+            hyperedges, names, next_name = hyperedges + more, names + new, next_name + len(more)
+        elif step == "add_vertices":
+            n_new = data.draw(st.integers(0, 2))
+            H, n_vertices = H.add_vertices(n_new), n_vertices + n_new
+        else:
+            if step == "remove":
+                gone = data.draw(st.sets(st.integers(0, len(hyperedges) - 1))) if hyperedges else set()
+                H = H.remove(sorted(gone))
+            else:
+                start, stop = sorted(data.draw(st.tuples(st.integers(0, 10), st.integers(0, 10))))
+                H = H.window(start, stop)
+                gone = {k for k, one in enumerate(hyperedges) if not start <= one[3] < stop}
+            hyperedges = [one for k, one in enumerate(hyperedges) if k not in gone]
+            names = [one for k, one in enumerate(names) if k not in gone]
+    expected = built(kind, n_vertices, hyperedges, names)
+    assert H.equals(expected)
+    assert H.n_hyperedges == len(hyperedges)
+
+
+def test_the_old_structure_stays_what_it_is():
+    H = Hypergraph.from_hyperedges([[0, 1], [1, 2]], n_vertices=3, weight=[1.0, 2.0])
+    before = Hypergraph.from_hyperedges([[0, 1], [1, 2]], n_vertices=3, weight=[1.0, 2.0])
+    H.add([[0, 2]]).remove([0]).add_vertices(2)
+    assert H.equals(before)
+
+
+def test_a_degree_that_vanishes_is_exactly_0():
+    H = Hypergraph.from_hyperedges([[0], [0]], n_vertices=1, weight=[0.1, 0.3])
+    assert H.add([[0]], weight=[0.7]).remove([0, 1, 2]).vertex_degree().tolist() == [0.0]
+
+
+def test_windows_of_dates():
+    days = [date(2024, 1, day) for day in (1, 2, 5)]
+    H = Hypergraph.from_hyperedges([[0], [1], [0, 1]], n_vertices=2, time=days)
+    assert H.window(date(2024, 1, 2)).to_hyperedges() == [[1], [0, 1]]
+    assert H.window(stop=np.datetime64("2024-01-05")).to_hyperedges() == [[0], [1]]
+
+
+def test_times_are_stored(tmp_path):
+    for H in (
+        Hypergraph.from_hyperedges([[0], [1]], n_vertices=2, time=[1.5, 0.5]),
+        DirectedHypergraph.from_hyperedges([([0], [1])], n_vertices=2, time=[date(2024, 1, 1)]),
+    ):
+        H.save(tmp_path / "timed")
+        assert type(H).load(tmp_path / "timed").equals(H)
+
+
+NAMED = Hypergraph.from_hyperedges([[0, 1]], n_vertices=2, vertex_names=["a", "b"], hyperedge_names=["x"], time=[3])
+PLAIN = structures.hypergraph("unit weights")
+
+
+@pytest.mark.parametrize(
+    ("run", "message"),
+    [
+        (lambda: PLAIN.add([[7]]), "vertex must hold ids from 0 to 3"),
+        (lambda: PLAIN.add([[0, 0]]), "incidences must be unique"),
+        (lambda: PLAIN.add([[0]], weight=[-1.0]), "weight must"),
+        (lambda: PLAIN.add([[0]], hyperedge_names=["z"]), "hyperedge_names must be given for new ones if"),
+        (lambda: NAMED.add([[0]], time=[1]), "hyperedge_names must be given for new ones if"),
+        (lambda: NAMED.add([[0]], hyperedge_names=["x"], time=[1]), "hyperedge_names must all be different"),
+        (lambda: NAMED.add([[0]], hyperedge_names=["y"]), "time must be given for the new hyperedges"),
+        (lambda: NAMED.add_vertices(1), "vertex_names must be given for new ones if"),
+        (lambda: NAMED.add_vertices(1, vertex_names=["a"]), "vertex_names must all be different"),
+        (lambda: PLAIN.remove([2]), "hyperedges must hold ids from 0 to 1"),
+        (lambda: PLAIN.window(0, 1), "the hyperedges have no time"),
+        (lambda: NAMED.window(4, 3), "stop must not be before start"),
+        (lambda: NAMED.window(date(2024, 1, 1)), "start and stop must be of the kind of the times"),
+        (lambda: Hypergraph.from_hyperedges([[0]], 1, time=["soon"]), "time must hold numbers or dates; got 'soon'"),
+        (lambda: Hypergraph.from_hyperedges([[0]], 1, time=[np.nan]), "time must be known and finite"),
+        (lambda: Hypergraph.from_hyperedges([[0]], 1, time=[1, 2]), "time must have shape"),
+        (lambda: DirectedHypergraph.from_hyperedges([([0], [0])], 1).add([[0]]), "hyperedge 0 must be a pair"),
+    ],
+)
+def test_what_does_not_fit_is_one_clear_error(run, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        run()
+
+
+@pytest.mark.timing
+def test_adding_a_hundredth_costs_at_most_a_fifth_of_building_anew():
+    rng, n_vertices, n_hyperedges = np.random.default_rng(0), 1_000_000, 200_000
+    vertex, hyperedge = np.divmod(np.unique(rng.integers(0, n_vertices * n_hyperedges, 10_000_000)), n_hyperedges)
+    order = rng.permutation(vertex.size)
+    vertex, hyperedge = vertex[order], hyperedge[order]
+    new = [np.unique(rng.integers(0, n_vertices, 50)) for _ in range(2000)]
+    more = edits.pairs_of_lists(new, n_vertices)
+    taken = {"build": [], "add": []}
+    for _ in range(5):
+        start = time.process_time()
+        H = Hypergraph.from_incidence(vertex, hyperedge, n_vertices, n_hyperedges)
+        taken["build"].append(time.process_time() - start)
+        start = time.process_time()
+        H._joined([more], None, None, None, None)
+        taken["add"].append(time.process_time() - start)
+    print(taken)
+    assert np.median(taken["add"]) <= np.median(taken["build"]) / 5
+
+
+def test_what_is_added_takes_part(normalization):
+    from hypergnn import functional
+
+    H = Hypergraph.from_hyperedges([[0, 1, 2]], n_vertices=4).add([[2, 3]], weight=[3.0])
+    again = Hypergraph.from_hyperedges([[0, 1, 2], [2, 3]], n_vertices=4, weight=[1.0, 3.0])
+    x = torch.rand(4, 3)
+    results = [functional.hypergraph_conv(x, one, normalization=normalization) for one in (H, again)]
+    assert torch.equal(*results)
