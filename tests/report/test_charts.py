@@ -156,8 +156,8 @@ def test_curves_name_the_mean_loss_of_the_trials_that_still_run():
 def test_a_map_has_the_colours_of_the_classes():
     root = ElementTree.fromstring(MAKERS["map"]().figure("", "", 400))
     dots = list(root.iter(f"{SVG}circle"))
-    assert [one.get("fill") for one in dots] == [PALETTE[0], UNKNOWN, PALETTE[1]]
-    assert [float(dots[1].get(name)) for name in ("cx", "cy")] == pytest.approx(
+    assert [one.get("fill") for one in dots] == [UNKNOWN, PALETTE[1], PALETTE[0]]
+    assert [float(dots[0].get(name)) for name in ("cx", "cy")] == pytest.approx(
         [400 * 0.12 / 1.04, 400 * 0.12 / 1.04], abs=0.1
     )
 

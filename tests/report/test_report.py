@@ -29,7 +29,7 @@ from hypergnn.report.networks import Datasets, Trained, show
 from hypergnn.report.packing import pack, pack_shares
 from hypergnn.report.page import Chart, Page, as_json, render, weight
 from hypergnn.report.reproductions import page_of_results
-from hypergnn.report.runs import page_of_run
+from hypergnn.report.runs import curves_chart, page_of_run
 from hypergnn.report.writing import RESERVE
 from hypergnn.training import ledger
 from hypergnn.training.ledger import Ledger
@@ -249,7 +249,8 @@ def test_the_page_says_plainly_what_does_not_hold(page):
 def test_the_page_is_light_and_stands_alone(page):
     text = page.read_text()
     assert page.stat().st_size < 8_000_000
-    assert not re.search(r'(?:src|href)="(?!#|data:)', text)
+    assert not re.search(r'(?:src|href|xlink:href)="(?!#|data:)|url\(|@import|\bstyle="', text)
+    assert len(render(Page("", "")).encode()) < 60_000
     assert "default-src 'none'" in text
 
 
@@ -604,5 +605,25 @@ def test_figures_as_images_need_an_extra_which_is_checked_before_anything_is_wri
     assert not (tmp_path / "report.html").exists()
     report.write(tmp_path, figures=tmp_path / "figures")
     assert {path.suffix for path in (tmp_path / "figures").iterdir()} == {".svg"}
-    with pytest.raises(ValueError, match="formats must be among svg, png, pdf; got none"):
-        report.write(tmp_path, figures=tmp_path / "figures", formats=[])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"figures": "figures", "formats": []}, r"formats must be a list of 'svg', 'png' or 'pdf'; got \[\]"),
+        ({"figures": "figures", "formats": "png"}, "formats must be a list of 'svg', 'png' or 'pdf'; got 'png'"),
+        ({"figures": "figures", "formats": ["svg", "gif"]}, r"got \['svg', 'gif'\]"),
+        ({"formats": ["svg"]}, "formats needs figures, the folder for the files"),
+    ],
+)
+def test_formats_are_those_of_figures(tmp_path, options, message):
+    with pytest.raises(ValueError, match=message):
+        report.write(tmp_path, **options)
+
+
+def test_curves_leave_out_what_is_not_a_number():
+    losses = [2.0, None, float("nan"), float("inf"), 1.0]
+    chart = curves_chart({0: {"train_loss": losses, "val_loss": [None] * 5}}, "curves", "A run")
+    assert chart.chart.summary == "Mean training loss: 2 at first, 1 at the end."
+    assert "nan" not in chart.svg
+    assert curves_chart({0: {"train_loss": [float("nan")], "val_loss": [None]}}, "curves", "A run") is None

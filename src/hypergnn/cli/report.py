@@ -22,7 +22,11 @@ def register(commands: Commands) -> None:
     parser.add_argument("--out", metavar="FILE", help="the page (default: report.html in RUN)")
     parser.add_argument("--figures", metavar="DIR", help="also write all charts as files to DIR")
     parser.add_argument(
-        "--formats", nargs="+", metavar="FORMAT", choices=["svg", "png", "pdf"], help="of the figures (default: svg)"
+        "--formats",
+        nargs="+",
+        metavar="FORMAT",
+        choices=["svg", "png", "pdf"],
+        help="of the figures: svg, png, pdf (default: svg)",
     )
     parser.add_argument("--seed", type=int, metavar="N", help="seed of a random split (default: 0)")
     parser.add_argument("--data-dir", metavar="DIR", help="folder to search for datasets (default: HYPERGNN_DATA)")
@@ -38,7 +42,7 @@ def _report(arguments: argparse.Namespace) -> int:
         arguments.folder,
         arguments.out,
         figures=arguments.figures,
-        formats=arguments.formats or ("svg",),
+        formats=arguments.formats,
         data_dir=arguments.data_dir,
         seed=arguments.seed,
         on_step=None if arguments.quiet else _tell,

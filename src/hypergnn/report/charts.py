@@ -17,7 +17,7 @@ from hypergnn.report.colours import PALETTE, UNKNOWN
 from hypergnn.report.drawing import STEP, WIDEST, Drawing
 from hypergnn.report.plane import Place, Plane, axis_below, axis_left
 from hypergnn.report.scales import Scale
-from hypergnn.report.svg import Svg, shortened, tag, text_width
+from hypergnn.report.svg import Attributes, Svg, shortened, tag, text_width
 from hypergnn.report.words import counted
 
 Rows = Sequence[Mapping[str, Any]]
@@ -159,7 +159,7 @@ def curves(rows: Rows) -> Drawing:
         'Mean training loss: 2 at first, 0.5 at the end.'
     """
     across = Scale.over((row["epoch"] for row in rows), margin=0.01)
-    up = _from_zero(Scale.over(row["loss"] for row in rows))
+    up = _from_zero([row["loss"] for row in rows])
     parts: dict[str, dict[int, list[tuple[int, float]]]] = {}
     for row in sorted(rows, key=lambda row: row["epoch"]):
         parts.setdefault(row["part"], {}).setdefault(row["seed"], []).append((row["epoch"], row["loss"]))
@@ -176,44 +176,40 @@ def curves(rows: Rows) -> Drawing:
         return found
 
     words = " ".join(f"Mean {part} loss: {_course(list(own.values()))}." for part, own in parts.items())
-    return Drawing(
-        "curves", 320, _NUMBERS, paint, words, [(_series(number), part) for number, part in enumerate(parts)]
-    )
+    legend = [(_series(number), part) for number, part in enumerate(parts)]
+    return Drawing("curves", 320, _NUMBERS, paint, words, legend)
 
 
-def embedding(points: Rows, legend: Sequence[str], height: float) -> Drawing:
-    """The map of a network's vertices, for a figure.
+def embedding(points: Rows, classes: Sequence[str], height: float) -> Drawing:
+    """The map of a network's vertices, with a legend at its right.
 
     Args:
         points: Each with ``x`` and ``y`` between 0 and 1, and ``colour`` (number of the class, -1 if unknown).
-        legend: Names of the classes.
+        classes: Names of the classes.
         height: Of the map, in pixels.
 
     Example:
-        >>> embedding([{"x": 0.5, "y": 0.5, "colour": 0}], ["theory"], 400).summary
-        'Map of 1 vertices in 1 classes.'
+        >>> embedding([{"x": 0.5, "y": 0.5, "colour": 0}] * 10, ["theory", "practice"], 400).summary
+        'Map of 10 vertices in 2 classes.'
     """
-    radius = math.sqrt(min(max(70_000 / max(len(points), 1), 6), 30) / math.pi)
+    inner = Scale(-0.02, 1.02)
+    radius = math.sqrt(min(max(70_000 / max(len(points), 1), 6), 30) / math.pi)  # the more dots, the smaller
+
+    def dot(plane: Plane, point: Mapping[str, Any]) -> Svg:
+        at: Attributes = {"cx": plane.across(inner(point["x"])), "cy": plane.height * (1 - inner(point["y"]))}
+        return tag("circle", {"fill": _colour(point["colour"]), **at, "r": radius})
 
     def paint(plane: Plane) -> list[Svg]:
-        inner = Scale(-0.02, 1.02)
-        found = [
-            tag(
-                "circle",
-                {
-                    "fill": _colour(point["colour"]),
-                    "cx": plane.across(inner(point["x"])),
-                    "cy": f"{plane.height * (1 - inner(point['y'])):.1f}",
-                    "r": radius,
-                },
-            )
-            for point in points
-        ]
-        return [tag("g", {"fill-opacity": 0.72}, *found)]
+        legend = []
+        for number, name in enumerate(classes):
+            swatch = tag("circle", {"fill": _colour(number), "cx": 29, "cy": 0, "r": 5})
+            words = tag("text", {"class": "label", "x": 42, "y": 4}, name)
+            legend.append(plane.group((1, 12 + 19 * number), swatch, words))
+        return [tag("g", {"fill-opacity": 0.72}, *(dot(plane, point) for point in points)), *legend]
 
-    key = [(_colour(number), name) for number, name in enumerate(legend)]
-    words = f"Map of {len(points)} vertices in {len(legend)} classes."
-    return Drawing("map", height, 0, paint, words, key, legend_at_right=True, has_axis=False)
+    words = f"Map of {len(points)} vertices in {len(classes)} classes."
+    right = 42 + max((text_width(name) for name in classes), default=0)
+    return Drawing("map", height, 0, paint, words, right=right, has_axis=False)
 
 
 def _line(plane: Plane, rows: Rows, across: Scale, up: Scale) -> list[Svg]:
@@ -233,9 +229,10 @@ def _places(plane: Plane, points: Sequence[tuple[float, float]], across: Scale, 
     return [(across(x), plane.height * (1 - up(y))) for x, y in points]
 
 
-def _from_zero(scale: Scale) -> Scale:
-    """The axis, from 0 on if that adds little to it."""
-    return Scale(0.0, scale.high) if scale.low < scale.high / 3 else scale
+def _from_zero(values: Sequence[float]) -> Scale:
+    """The axis that holds all values, from 0 on if that adds little to it."""
+    scale = Scale.over(values)
+    return Scale(0.0, scale.high) if 0 <= min(values) < max(values) / 3 else scale
 
 
 def _name(plane: Plane, words: str, down: float) -> Svg:

@@ -40,10 +40,11 @@ class Drawing:
     summary: str
     """The numbers in words, for those who do not see them."""
     legend: Sequence[tuple[str, str]] = ()
-    """The style and the name of each series; its colour and name, if ``legend_at_right``."""
-    legend_at_right: bool = False
-    """A legend of dots beside the chart instead of lines above it."""
+    """The style and the name of each series, for a legend above the chart."""
+    right: float = 6
+    """Room at the right in a figure, in pixels."""
     has_axis: bool = True
+    """Whether there is an axis below."""
 
     def inline(self, label: str) -> Svg:
         """The chart for the page, as wide as its place."""
@@ -66,10 +67,9 @@ class Drawing:
             width: Pixels inside the axes.
         """
         left, top = _MARGIN + STEP * self.left, 34 + (22 if key else 0)
-        right = _MARGIN + (self._legend_width + 24 if self.legend_at_right else 6)
         words = max(text_width(title, _TITLE), text_width(key, _KEY)) + 2 * _MARGIN
         below = _BELOW - 6 if self.has_axis else 0
-        wide = math.ceil(max(left + width + right, words))
+        wide = math.ceil(max(left + width + self.right + _MARGIN, words))
         high = math.ceil(top + self._above + self.height + below + _MARGIN)
         head = [tag("text", {"class": "title", "x": _MARGIN, "y": 26, "font-size": _TITLE}, title)]
         head += [tag("text", {"x": _MARGIN, "y": 46, "font-size": _KEY}, key)] if key else []
@@ -93,28 +93,18 @@ class Drawing:
 
     @property
     def _above(self) -> float:
-        return _LEGEND if self.legend and not self.legend_at_right else 0
-
-    @property
-    def _legend_width(self) -> float:
-        return max((_SWATCH + text_width(name) for _, name in self.legend), default=0)
+        return _LEGEND if self.legend else 0
 
     def _content(self, plane: Plane) -> list[Svg]:
         inside = tag("g", {"transform": f"translate(0 {self._above})"} if self._above else {}, *self.paint(plane))
-        return [*self._legend(plane), inside]
+        return [*self._legend(), inside]
 
-    def _legend(self, plane: Plane) -> list[Svg]:
+    def _legend(self) -> list[Svg]:
         found, along = [], 0.0
-        for at, (style, name) in enumerate(self.legend):
-            if self.legend_at_right:
-                place = f"translate({(plane.width or 0) + 24:.0f} {12 + 19 * at})"
-                swatch = tag("circle", {"fill": style, "cx": 5, "cy": 0, "r": 5})
-            else:
-                place = f"translate({along:.0f} 8)"
-                swatch = tag("line", {"class": "line", "x1": 0, "x2": 12, "y1": 0, "y2": 0})
+        for style, name in self.legend:
+            swatch = tag("line", {"class": "line", "x1": 0, "x2": 12, "y1": 0, "y2": 0})
             words = tag("text", {"class": "label", "x": _SWATCH, "y": 4}, name)
-            kind = None if self.legend_at_right else style
-            found.append(tag("g", {"class": kind, "transform": place}, swatch, words))
+            found.append(tag("g", {"class": style, "transform": f"translate({along:.0f} 8)"}, swatch, words))
             along += _SWATCH + text_width(name) + 14
         return found
 

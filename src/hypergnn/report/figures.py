@@ -29,11 +29,11 @@ def check_formats(formats: Sequence[str]) -> None:
     Example:
         >>> check_formats(["svg", "gif"])
         Traceback (most recent call last):
-        ValueError: formats must be among svg, png, pdf; got gif.
+        ValueError: formats must be a list of 'svg', 'png' or 'pdf'; got ['svg', 'gif'].
     """
-    unknown = [one for one in formats if one not in FORMATS]
-    if unknown or not formats:
-        raise ValueError(f"formats must be among {', '.join(FORMATS)}; got {', '.join(unknown) or 'none'}.")
+    if isinstance(formats, str) or not formats or not set(formats) <= set(FORMATS):
+        given = formats if isinstance(formats, str) else list(formats)
+        raise ValueError(f"formats must be a list of 'svg', 'png' or 'pdf'; got {given!r}.")
     if set(formats) != {"svg"}:
         _converter()
 

@@ -55,8 +55,12 @@ class Plane:
 
     def diamond(self, kind: str, place: Place) -> Svg:
         """A diamond."""
+        return self.group(place, tag("path", {"class": kind, "d": _DIAMOND}))
+
+    def group(self, place: Place, *content: Svg) -> Svg:
+        """Elements whose own places are pixels to the right of a place and below it."""
         corner: Attributes = {"x": self.across(place[0]), "y": place[1], "overflow": "visible"}
-        return tag("svg", corner, tag("path", {"class": kind, "d": _DIAMOND}))
+        return tag("svg", corner, *content)
 
     def curve(self, kind: str, places: Sequence[Place], *, closed: bool = False) -> Svg:
         """A line through places, or the area inside them."""

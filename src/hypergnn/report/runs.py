@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -70,7 +71,7 @@ def curves_chart(curves: Mapping[int, Curves], name: str, caption: str) -> Chart
             rows += [
                 {"seed": seed, "part": words, "epoch": epoch + 1, "loss": float(f"{loss:.4g}")}
                 for epoch in _thinned(len(losses))
-                if (loss := losses[epoch]) is not None
+                if (loss := losses[epoch]) is not None and math.isfinite(loss)
             ]
     words = "Training and validation loss after each epoch."
     return Chart(name, charts.curves(rows), caption, words, "One line per trial") if rows else None

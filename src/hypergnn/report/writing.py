@@ -29,7 +29,7 @@ def write(
     out: str | os.PathLike[str] | None = None,
     *,
     figures: str | os.PathLike[str] | None = None,
-    formats: Sequence[str] = ("svg",),
+    formats: Sequence[str] | None = None,
     data_dir: str | os.PathLike[str] | None = None,
     seed: int | None = None,
     on_step: Callable[[str], None] | None = None,
@@ -40,8 +40,8 @@ def write(
         run: A run folder, a folder of ``hypergnn reproduce``, or the compact results of one.
         out: The page; ``report.html`` in the folder if omitted.
         figures: Folder for all charts as files, created if missing.
-        formats: Formats of the files, among ``"svg"``, ``"png"`` and ``"pdf"``. The last two need the extra
-            ``figures``.
+        formats: Formats of the figures, a list of ``"svg"``, ``"png"`` and ``"pdf"``; only SVG if omitted. The last
+            two need the extra ``figures``.
         data_dir: Folder to search for datasets first.
         seed: The seed of the random split, for datasets that have one.
         on_step: Called with what is being done.
@@ -58,6 +58,9 @@ def write(
         ...     write(folder).name
         'report.html'
     """
+    if formats is not None and figures is None:
+        raise ValueError(f"formats needs figures, the folder for the files; got formats={formats!r} alone.")
+    formats = ("svg",) if formats is None else formats
     drawing.check_formats(formats)
     folder = Path(run)
     is_run = (folder / RUN).exists()
