@@ -88,9 +88,11 @@ def _hif(folder: Path) -> Use:
 
 def _tables(folder: Path) -> Use:
     given = {path.stem: path for path in sorted(folder.iterdir())}
+    if "incidences" not in given:
+        raise FileNotFoundError("incidences")
     if set(given) != {"incidences"}:
         data = hg.datasets.from_tables(
-            incidences=given.get("incidences"),
+            incidences=given["incidences"],
             features=given.get("features"),
             labels=given.get("labels"),
             links=given.get("links"),
