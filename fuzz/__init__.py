@@ -21,6 +21,7 @@ broke something belongs into the tests of its parser.
 | file | holds |
 |---|---|
 | ``mutations.py`` | changes of bytes, JSON, tables, safetensors |
+| ``foreign.py`` | changes of Parquet files and pickles |
 | ``valid.py`` | the valid cases that changes start from, made by the library itself |
 | ``operators.py`` | what is done with everything that loads |
 | ``parsers.py`` | the parsers: their valid cases, their changes, how a case is read |
