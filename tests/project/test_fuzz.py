@@ -2,14 +2,16 @@
 
 import json
 import os
+import pickle
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 
 import pytest
 
-from fuzz import mutations, valid
+from fuzz import foreign, mutations, operators, valid
 from fuzz.findings import Finding
 from fuzz.parsers import PARSERS
 from fuzz.workers import case_of
@@ -119,6 +121,30 @@ def test_the_checksum_of_changed_tensors_is_mostly_right():
     assert name == "hypergraph.safetensors"
     assert len(changed) > 30
     assert right > 30
+
+
+def test_a_reader_that_runs_a_pickle_is_found():
+    ran = 0
+    for seed in range(600):
+        try:
+            pickle.loads(foreign.mutate_pickle(Random(seed), b"\x80\x02N."))
+        except operators.ExecutedError:
+            ran += 1
+        except Exception:
+            continue
+    assert ran > 0
+
+
+def test_changed_parquet_files_are_mostly_tables():
+    from pyarrow import BufferReader, parquet
+
+    (content,) = valid.parquet()[1].values()
+    kinds = set()
+    for seed in range(40):
+        with suppress(Exception):
+            table = parquet.read_table(BufferReader(foreign.mutate_parquet(Random(seed), content)))
+            kinds |= {str(kind) for kind in table.schema.types}
+    assert len(kinds) > 8
 
 
 def test_a_finding_is_stored_once_for_each_place(tmp_path):
