@@ -7,7 +7,7 @@ the paper's; ``exact=False`` gives PyG's own numbers. It runs without PyG.
 from typing import TYPE_CHECKING, Any
 
 from hypergnn.pyg.convolution import HypergraphConv
-from hypergnn.pyg.dropout import Dropout, dropout
+from hypergnn.pyg.feature_dropout import Dropout, dropout
 
 if TYPE_CHECKING:
     from hypergnn.pyg.data import HypergraphData

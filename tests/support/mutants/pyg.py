@@ -63,13 +63,13 @@ MUTANTS = [
         "hypergnn.structures.batches:batch",
         value("first_hyperedge"),
         "[0] * len(members)",
-        "structures/test_batch.py::test_members_come_out_as_they_went_in",
+        "structures/test_batches.py::test_members_come_out_as_they_went_in",
     ),
     Mutant(
         "readout: mean over all",
-        "hypergnn.functional.readout:readout",
+        "hypergnn.functional.readouts:readout",
         value("size"),
         "_.sum()",
-        "functional/test_readout.py::test_each_member_gets_one_row",
+        "functional/test_readouts.py::test_each_member_gets_one_row",
     ),
 ]
