@@ -17,7 +17,18 @@ from hypergnn.cli import data, explain, predict, report, reproduce, train
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.joinpath("docs").rglob("*.md")])
-MODULES = ["construct", "datasets", "estimators", "explanations", "functional", "io", "layers", "report", "training"]
+MODULES = [
+    "construct",
+    "datasets",
+    "estimators",
+    "explanations",
+    "functional",
+    "io",
+    "layers",
+    "pyg",
+    "report",
+    "training",
+]
 
 
 def blocks(page: Path) -> list[tuple[str, str]]:

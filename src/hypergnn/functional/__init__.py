@@ -8,10 +8,10 @@ Section 3 of the paper, equation by equation, is mapped in ``docs/paper_map.md``
 
 from hypergnn.functional.attention import attention_incidence, hyperedge_features, hypergraph_attention
 from hypergnn.functional.convolution import hyperedge_degree, hypergraph_conv, vertex_degree
-from hypergnn.functional.dropout import dropout
+from hypergnn.functional.feature_dropout import dropout
 from hypergnn.functional.pairwise import attention_links, graph_attention, graph_conv, mean_attention, mean_conv
 from hypergnn.functional.projection import project
-from hypergnn.functional.readout import readout
+from hypergnn.functional.readouts import readout
 from hypergnn.functional.spectral import spectral_conv
 
 __all__ = [

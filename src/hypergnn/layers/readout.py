@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from hypergnn import functional
 from hypergnn._utils.checks import check_choice
 from hypergnn.functional.checks import Features
-from hypergnn.functional.readout import REDUCE, Reduce
+from hypergnn.functional.readouts import REDUCE, Reduce
 from hypergnn.structures.batches import HypergraphBatch
 
 

@@ -7,12 +7,12 @@ the paper's; ``exact=False`` gives PyG's own numbers. It runs without PyG.
 from typing import TYPE_CHECKING, Any
 
 from hypergnn.pyg.convolution import HypergraphConv
-from hypergnn.pyg.dropout import dropout
+from hypergnn.pyg.feature_dropout import Dropout, dropout
 
 if TYPE_CHECKING:
     from hypergnn.pyg.data import HypergraphData
 
-__all__ = ["HypergraphConv", "HypergraphData", "dropout"]
+__all__ = ["Dropout", "HypergraphConv", "HypergraphData", "dropout"]
 
 
 def __getattr__(name: str) -> Any:

@@ -30,7 +30,7 @@ class HypergraphConv(nn.Module):
     seed draws the same ones.
 
     The structure is made of ``hyperedge_index`` once and used again as long as the ids are the same. Constant features
-    that are mostly zeros, such as bags of words, are multiplied sparsely from the second call on.
+    that are mostly zeros, such as bags of words, are multiplied sparsely.
 
     Args:
         in_channels: Features per vertex; -1 takes the number from the first call.

@@ -11,7 +11,6 @@ from typing import TypeGuard
 
 import numpy as np
 import torch
-from scipy import sparse
 from torch import Tensor
 from torch.utils.weak import WeakTensorKeyDictionary
 
@@ -50,11 +49,10 @@ class _Index:
 
 @dataclass
 class _Seen:
-    """Features that were seen before, in sparse form once they were seen twice."""
+    """Features that were seen before, and their sparse form if few entries are not zero."""
 
     stamp: Stamp
-    sparse: SparseFeatures | None = None
-    is_dense: bool = False
+    sparse: SparseFeatures | None
 
 
 _indices: WeakTensorKeyDictionary = WeakTensorKeyDictionary()
@@ -97,30 +95,14 @@ def with_weight(structure: Structure, weight: Tensor) -> Hypergraph:
 
 
 def sparse_if_few(x: Features) -> Features:
-    """Constant features that are mostly zeros in sparse form, from the second time on; all others as they are.
-
-    The conversion costs more than a product. It pays for features that come again, and not for those that are made
-    for one call.
-    """
+    """Constant features that are mostly zeros in sparse form, which is remembered; all others as they are."""
     if not _may_be_sparse(x):
         return x
     stamp = (x._version, x.data_ptr())
     seen = _features.get(x)
     if seen is None or seen.stamp != stamp:
-        _features[x] = _Seen(stamp)
-        return x
-    if seen.sparse is None and not seen.is_dense:
-        seen.is_dense = not _has_few(x)
-        if not seen.is_dense:
-            seen.sparse = _as_sparse(x)
+        seen = _features[x] = _Seen(stamp, _as_sparse(x))
     return x if seen.sparse is None else seen.sparse
-
-
-def sparse_at_once(x: Features) -> Features:
-    """The same from the first time on, for a caller that knows that the features come again."""
-    if _may_be_sparse(x):
-        sparse_if_few(x)
-    return sparse_if_few(x)
 
 
 def _may_be_sparse(x: Features) -> TypeGuard[Tensor]:
@@ -131,17 +113,17 @@ def _may_be_sparse(x: Features) -> TypeGuard[Tensor]:
     return x.dtype in (torch.float32, torch.float64) and not torch.is_autocast_enabled("cpu")
 
 
-def _has_few(x: Tensor) -> bool:
-    """Whether few entries are not zero: asked of a sample first, whose answer is mostly enough."""
-    sample = x[:: max(x.numel() // _SAMPLE, 1)]  # whole rows
-    if float(sample.count_nonzero()) > 2 * _FEW * sample.numel():
-        return False
-    return float(x.count_nonzero()) <= _FEW * x.numel()
-
-
-def _as_sparse(x: Tensor) -> SparseFeatures:
+def _as_sparse(x: Tensor) -> SparseFeatures | None:
+    """The sparse form; ``None`` if more than a few entries are not zero, which some rows mostly tell."""
+    some = x[:: max(x.numel() // _SAMPLE, 1)]
+    if float(some.count_nonzero()) > _FEW * some.numel():
+        return None
     with torch.inference_mode(False), torch.no_grad():
-        return SparseFeatures.from_scipy(sparse.csr_array(x.numpy()), x.dtype)
+        rows, columns = x.nonzero().unbind(1)
+        if rows.shape[0] > _FEW * x.numel():
+            return None
+        entries = Incidence.from_pairs(rows.numpy(), columns.numpy(), *x.shape)
+        return SparseFeatures(entries, values=x.detach()[rows, columns])
 
 
 def _check_index(index: object) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from torch import nn
+
 from hypergnn import functional
 from hypergnn.functional.checks import Features
-from hypergnn.pyg.known import sparse_at_once
+from hypergnn.pyg.known import sparse_if_few
 
 
 def dropout(x: Features, p: float = 0.5, training: bool = True) -> Features:
@@ -27,4 +29,25 @@ def dropout(x: Features, p: float = 0.5, training: bool = True) -> Features:
         >>> dropout(torch.ones(400, 400), 0.5).shape
         torch.Size([400, 400])
     """
-    return functional.dropout(sparse_at_once(x), p, training)
+    return functional.dropout(sparse_if_few(x) if training else x, p, training)
+
+
+class Dropout(nn.Dropout):
+    """In place of ``torch.nn.Dropout``: :func:`dropout` as a module.
+
+    Args:
+        p: The probability.
+
+    Example:
+        >>> import torch
+        >>> Dropout(0.6).train()(torch.eye(400))
+        SparseFeatures(400, 400)
+    """
+
+    def __init__(self, p: float = 0.5) -> None:
+        """Remember the probability."""
+        super().__init__(p)
+
+    def forward(self, x: Features) -> Features:  # type: ignore[override]
+        """Drop entries in training."""
+        return dropout(x, self.p, self.training)
