@@ -114,7 +114,7 @@ def _train(
             state.best, state.best_epoch = state.parameters, [epoch] * len(state.seeds)
         share = (time.perf_counter() - start) / len(state.seeds)
         state.seconds = [seconds + share for seconds in state.seconds]
-        is_last = epoch + 1 == config.max_epochs or _is_stopped(on_losses, state, epoch)
+        is_last = _is_stopped(on_losses, state, epoch) or epoch + 1 == config.max_epochs
         over = [is_last or epoch - best >= config.patience for best in state.best_epoch]
         if on_epoch is not None:
             on_epoch(epoch, len(state.seeds))
