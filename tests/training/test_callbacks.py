@@ -41,7 +41,7 @@ def test_losses_of_the_trials_trained_together_are_passed(data, tmp_path):
 
 def test_a_callback_stops_the_run_by_returning_true(data, tmp_path):
     def stop(_, losses):
-        return 1 in losses.seeds
+        return np.bool_(1 in losses.seeds)
 
     found = hg.training.fit(data, CONFIG, trials=3, batch=1, out=tmp_path, on_epoch=stop)
     assert (found.interrupted, [record.seed for record in found.records]) == (True, [0])

@@ -9,7 +9,7 @@ import torch
 
 from hypergnn.models import Config
 from hypergnn.training.engine import OnLosses, train
-from hypergnn.training.losses import Losses
+from hypergnn.training.losses import Losses, is_true
 from hypergnn.training.plan import Plan
 from hypergnn.training.session import Session
 
@@ -44,7 +44,7 @@ def train_here(
             last = time.monotonic()
 
     def tell(epoch: int, losses: Losses) -> None:
-        if on_epoch(epoch, losses) is True:
+        if is_true(on_epoch(epoch, losses)):
             raise _StoppedError
 
     before = torch.get_num_threads()
