@@ -71,6 +71,7 @@ def test_the_default_is_as_good_as_a_forest_and_ridge(diabetes):
     own = model.score(X[unknown], y[unknown])
     for other in (RandomForestRegressor(random_state=0), RidgeCV(np.logspace(-3, 3, 7))):
         assert own > other.fit(X[~unknown], y[~unknown]).score(X[unknown], y[unknown]) - 0.03
+    assert max(entry["r2"] for entry in model.report_) < 0.7  # of targets that they have not seen
     names = [entry["candidate"] for entry in model.report_]
     assert names[0] == "ridge, own features"
     assert "all, weighted" in names

@@ -15,9 +15,10 @@ from torch import Tensor
 
 from hypergnn._utils.checks import check_choice, check_number
 from hypergnn._utils.tables import row_names
-from hypergnn.estimators.base import MODELS, HypergraphEstimator, check_order, generator
+from hypergnn.estimators.base import HypergraphEstimator, check_order
 from hypergnn.estimators.compute import threads
 from hypergnn.estimators.later import Later
+from hypergnn.estimators.learning import MODELS, generator
 from hypergnn.estimators.members import candidates_for
 from hypergnn.estimators.stacking import Stack, fit_stack
 from hypergnn.estimators.targets import check_all_known, read_targets
