@@ -1,6 +1,6 @@
 """The paper's tables as data, the runs that fill them, their records, and the texts about them."""
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from statistics import mean, stdev
 from types import SimpleNamespace
@@ -310,7 +310,7 @@ def test_compact_records_say_the_same(tmp_path):
     assert back.run_folder(SMALL.cell("conv")) is None
     assert [path.name for path in (tmp_path / "kept").iterdir()] == [COMPACT]
     configuration = back.origins[SMALL.cell("conv").run].configuration
-    assert configuration["config"] == asdict(SMALL.cell("conv").config)
+    assert configuration["config"] == SMALL.cell("conv").config.settings()
     assert configuration["data"]["name"] == "digits"
     full.first(1).write(tmp_path / "less")
     assert [len(run) for run in Results.read(tmp_path / "less").runs.values()] == [1, 1]
@@ -563,7 +563,7 @@ def test_recorded_results_are_of_the_tables_as_they_are():
         for one in table.cells:
             if one.config is not None:
                 assert [trial.seed for trial in results.trials(one)] == list(range(100)), one.run
-                assert results.origins[one.run].configuration["config"] == asdict(one.config), one.run
+                assert results.origins[one.run].configuration["config"] == one.config.settings(), one.run
             elif not one.is_quoted:
                 assert results.measured(one) is not None, one.name
     assert max(trial.epochs for trials in results.runs.values() for trial in trials) < MAX_EPOCHS / 2

@@ -7,7 +7,7 @@ import pytest
 from hypergnn import datasets
 from hypergnn.datasets import download, sources
 
-IN_CI = os.environ.get("CI") == "true"
+IN_CI = bool(os.environ.get("CI"))
 
 
 def or_skip(get, *arguments):

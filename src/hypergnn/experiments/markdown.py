@@ -7,6 +7,7 @@ from collections.abc import Callable
 from statistics import median
 
 from hypergnn._utils.display import markdown_table
+from hypergnn.experiments.beyond import ALL, BEYOND
 from hypergnn.experiments.cells import Table
 from hypergnn.experiments.claims import Claim, claims_of
 from hypergnn.experiments.gaps import gaps_of, why_above
@@ -60,7 +61,8 @@ def results_page(results: Results) -> str:
     if not results.runs and not results.measures:
         return f"{_INTRODUCTION}\n{_NOTHING}\n"
     parts = [_INTRODUCTION, _overview(results), *(_section(table, results) for table in TABLES.values())]
-    return "\n".join([*parts, _against(results), _environments(results)])
+    beyond = [_section(table, results) for table in BEYOND.values() if any(map(results.trials, table.cells))]
+    return "\n".join([*parts, _against(results), *beyond, _environments(results)])
 
 
 def readme_table(results: Results) -> str:
@@ -103,7 +105,7 @@ def with_table(readme: str, results: Results) -> str:
 
 
 def _overview(results: Results) -> str:
-    results = results.of(TABLES.values())  # without runs of settings that no table uses any more
+    results = results.of(ALL.values())  # without runs of settings that no table uses any more
     verdicts = Counter(verdict_of(cell, results) for table in TABLES.values() for cell in table.cells if cell.published)
     counts = [f"{one}: {verdicts[one]}" for one in _JUDGED if verdicts[one]]
     trials = sum(map(len, results.runs.values()))

@@ -38,7 +38,15 @@ METHODS = {
     "gat+hyper-attention": "GAT*+Hyper-Atten.",
 }
 """The paper's names of the networks."""
-NAMES = {"cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed", "20news": "20-newsgroup", "digits": "digits"}
+NAMES = {
+    "cora": "Cora",
+    "citeseer": "Citeseer",
+    "pubmed": "Pubmed",
+    "20news": "20-newsgroup",
+    "digits": "digits",
+    "cora-directed": "Cora with directions",
+    "arrows": "arrows",
+}
 """The names of the datasets."""
 
 

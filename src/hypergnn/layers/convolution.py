@@ -33,7 +33,8 @@ class HypergraphConv(Layer):
             are the features of its centroid or the mean of its members, and ``θ`` starts at 0: positive, trained by
             gradient descent, and defined for hyperedges never seen in training.
         direction: In a directed hypergraph, follow hyperedges ``"forward"`` from tails to heads, ``"backward"``, or
-            ``"both"`` ways, each with a projection of its own; their results are aggregated as the heads are.
+            ``"both"`` ways, each with a projection of its own, or as if they were ``"undirected"``. The results of
+            both ways are aggregated as the heads are.
 
     Shapes:
         ``x`` ``(..., N, in_features)``, dense or sparse CSR → ``(..., N, heads * out_features)`` or, with ``"mean"``,

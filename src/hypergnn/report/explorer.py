@@ -15,7 +15,14 @@ from hypergnn.report.packing import pack, pack_shares
 STEPS = 65535
 """Steps between 0 and 1 for places, probabilities and attention, which is small where hyperedges are many."""
 
-_NOUNS = {"cora": "article", "citeseer": "article", "pubmed": "article", "20news": "posting", "digits": "image"}
+_NOUNS = {
+    "cora": "article",
+    "citeseer": "article",
+    "pubmed": "article",
+    "20news": "posting",
+    "digits": "image",
+    "cora-directed": "article",
+}
 _PARTS = ("train", "val", "test")
 
 
@@ -35,7 +42,7 @@ def structure(data: Dataset) -> dict[str, Any]:
     for number, name in enumerate(_PARTS, start=1):
         part[getattr(data, name)] = number
     found: dict[str, Any] = {
-        "noun": _NOUNS[data.name],
+        "noun": _NOUNS.get(data.name, "vertex"),
         "n": H.n_vertices,
         "m": H.n_hyperedges,
         "classes": [name.replace("_", " ") for name in data.class_names],

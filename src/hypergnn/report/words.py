@@ -31,6 +31,7 @@ def network_name(dataset: str, config: Config) -> str:
         "learning_rate": f"learning rate {config.learning_rate:g}",
         "weight_decay": f"λ = {config.weight_decay:g}",
         "patience": f"patience {config.patience}",
+        "direction": "undirected" if config.direction == "undirected" else f"direction {config.direction}",
     }
     parts = [words for name, words in changed.items() if getattr(config, name) != getattr(usual, name)]
     return ", ".join([f"{MODELS.get(config.model, config.model)} on {NAMES.get(dataset, dataset)}", *parts])

@@ -21,9 +21,9 @@ from torch.utils.weak import WeakTensorKeyDictionary
 from hypergnn.structures.incidence import Incidence
 
 T = TypeVar("T")
-Direction = Literal["forward", "backward", "both"]
-"""Which way a layer follows hyperedges that point: from tails to heads, the reverse, or both."""
-DIRECTIONS = ("forward", "backward", "both")
+Direction = Literal["forward", "backward", "both", "undirected"]
+"""Which way a layer follows hyperedges that point: from tails to heads, the reverse, both, or as if they did not."""
+DIRECTIONS = ("forward", "backward", "both", "undirected")
 Context = tuple[tuple[int, ...], tuple[Any, ...]]
 """How many leaves each field of tensors has, and the values of the static fields."""
 
@@ -162,7 +162,7 @@ class TwoSided(Structure):
 
     def ways(self, direction: Direction) -> tuple[TwoSided, ...]:
         """What a layer of this direction propagates over."""
-        if direction != "forward":
+        if direction not in ("forward", "undirected"):
             raise ValueError(
                 f"direction={direction!r} needs a DirectedHypergraph, or blocks made with that direction; got "
                 f"{type(self).__name__}, whose hyperedges have no other direction."

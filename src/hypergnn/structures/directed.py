@@ -384,6 +384,8 @@ class DirectedHypergraph(StoredStructure, Editable):
         check_choice("direction", direction, DIRECTIONS)
         if direction == "forward":
             return (self,)
+        if direction == "undirected":
+            return (self.derived("undirected", self.undirected),)
         return (self.reversed(),) if direction == "backward" else (self, self.reversed())
 
     def around(
@@ -402,8 +404,7 @@ class DirectedHypergraph(StoredStructure, Editable):
             (Block(2 vertices read, 1 made, 1 hyperedges, 1 + 1 incidences), [2, 3])
         """
         made = as_ids("vertices", vertices, self.n_vertices, "n_vertices")
-        ways = cast("tuple[DirectedHypergraph, ...]", self.ways(direction))
-        reaches = [Reach.of(one, made, attention=attention) for one in ways]
+        reaches = [Reach.of(one, made, attention=attention) for one in self.ways(direction)]
         read = np.unique(np.concatenate([one.vertices for one in reaches]))
         return self._blocks(made, reaches, read, direction)
 
