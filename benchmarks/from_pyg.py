@@ -54,7 +54,7 @@ def training(data: Dataset, layer: type[nn.Module], drop: Drop, name: str) -> Wo
     model = Model(layer, drop, data.n_features, data.n_classes, **MODELS[name])
     optimizer = torch.optim.Adam(model.parameters(), lr=0.005, weight_decay=3e-4)
     x, y, train = data.features("row").to_dense(), torch.from_numpy(data.y).long(), torch.from_numpy(data.train)
-    index = torch.stack([data.hypergraph.undirected().vertex.long(), data.hypergraph.hyperedge.long()])
+    index = torch.stack([data.hypergraph.undirected().vertex.long(), data.hypergraph.undirected().hyperedge.long()])
 
     def work(times: int) -> None:
         for _ in range(times):
