@@ -114,6 +114,55 @@ def graph_transition(A: Tensor, normalization: str) -> Tensor:
     return torch.diag(1 / D) @ A_loops
 
 
+def sage(
+    X: Tensor, S: Tensor, R: Tensor, W: Tensor, P: Tensor, Q: Tensor, pool: str, a: Tensor, slope: float
+) -> Tensor:
+    """GraphSAGE over hyperedges; not in the paper. ``S`` and ``R`` are the incidences of senders and receivers."""
+    messages = _messages(X @ P, S)
+    rows = []
+    for i in range(R.shape[0]):
+        own = [e for e in range(R.shape[1]) if R[i, e]]
+        if not own:
+            rows.append(X.new_zeros(P.shape[1]))
+        elif pool == "max":
+            rows.append(torch.stack([messages[e] for e in own]).amax(0))
+        else:
+            weight = [W[e] for e in own]
+            if pool == "attention":
+                scores = [a @ torch.cat([X[i] @ P, messages[e]]) for e in own]
+                weight = [torch.exp(s if s > 0 else slope * s) for s in scores]
+            shares = torch.stack(weight) / sum(weight)
+            rows.append(sum((s * messages[e] for s, e in zip(shares, own, strict=True)), X.new_zeros(P.shape[1])))
+    return torch.stack(rows) + X @ Q
+
+
+def monet(
+    X: Tensor, S: Tensor, R: Tensor, W: Tensor, P: list[Tensor], u: Tensor, mean: Tensor, spread: Tensor
+) -> Tensor:
+    """MoNet over hyperedges, divided by the degree; not in the paper. ``u`` ``(N, M, d)`` are pseudo-coordinates."""
+    degree = vertex_degree(R, W)
+    rows = []
+    for i in range(R.shape[0]):
+        total = X.new_zeros(P[0].shape[1])
+        for k in range(len(P)):
+            messages = _messages(X @ P[k], S)
+            for e in range(R.shape[1]):
+                if R[i, e]:
+                    distance = (((u[i, e] - mean[k]) / spread[k]) ** 2).sum()
+                    total = total + torch.exp(-distance / 2) * W[e] * messages[e]
+        rows.append(total / degree[i] if degree[i] > 0 else total)
+    return torch.stack(rows)
+
+
+def _messages(X: Tensor, S: Tensor) -> list[Tensor]:
+    """The mean of the senders of each hyperedge."""
+    found = []
+    for e in range(S.shape[1]):
+        senders = [X[j] for j in range(S.shape[0]) if S[j, e]]
+        found.append(torch.stack(senders).mean(0) if senders else X.new_zeros(X.shape[1]))
+    return found
+
+
 def _power(diagonal: Tensor, exponent: float) -> Tensor:
     """A power of a diagonal matrix, with 0 for entries of 0."""
     return torch.stack([d**exponent if d > 0 else torch.zeros_like(d) for d in diagonal]) if len(diagonal) else diagonal

@@ -89,6 +89,11 @@ def attention_incidence(
     """
     check_choice("softmax_over", softmax_over, SOFTMAX_OVER)
     check_choice("of", of, ("senders", "receivers"))
+    if of == "senders" and isinstance(H, Block) and not H.attention:
+        raise ValueError(
+            "H must hold all hyperedges of its senders, whose softmax runs over them; make the block with "
+            "around(vertices, attention=True)."
+        )
     vertex_score, hyperedge_score = attention_scores(x, x_hyperedge, H, a_vertex, a_hyperedge)
     pairs = H.senders
     if of == "receivers":
@@ -103,11 +108,6 @@ def attention_scores(
 ) -> tuple[Tensor, Tensor]:
     """``a_vertex·x_i P`` of each sender and ``a_hyperedge·u_e P`` of each hyperedge, ``(..., N or M, heads)``."""
     check_hypergraph(H)
-    if isinstance(H, Block) and not H.attention:
-        raise ValueError(
-            "H must hold all hyperedges of its senders, whose softmax runs over them; make the block with "
-            "around(vertices, attention=True)."
-        )
     check_heads("x", x, H.n_vertices, H.device)
     check_like("a_vertex", a_vertex, x, tuple(x.shape[-2:]), "one entry per head and feature")
     check_like("a_hyperedge", a_hyperedge, x, tuple(x.shape[-2:]), "one entry per head and feature")

@@ -33,6 +33,7 @@ __all__ = [
     "inverse",
     "matmul",
     "seeded_dropout",
+    "segment_max",
     "segment_softmax",
     "segment_sum",
     "transition",
@@ -186,6 +187,22 @@ def head_scores(x: Tensor, *vectors: Tensor) -> tuple[Tensor, ...]:
     together = torch.stack([_flat(one, batch, 2) for one in vectors], 1)  # (batch, k, heads, features)
     scores: Tensor = _steps(x).head_scores(_flat(x, batch, 3), together)
     return tuple(one.reshape(*batch, *x.shape[-3:-1]) for one in scores.unbind(0))
+
+
+def segment_max(x: Tensor, by: Incidence) -> Tensor:
+    """The largest entry per group of the rows of ``x`` ``(..., members, features)``, feature by feature.
+
+    The gradient goes to the member that has it, the first of several.
+
+    Returns:
+        ``(..., groups, features)``; 0 for an empty group.
+    """
+    _check_sizes(x, 2, by, None)
+    batch = x.shape[:-2]
+    flat = _flat(x, batch, 2)
+    which = ops.segment_argmax(flat.detach(), by)  # (trials, groups, features)
+    found = flat.gather(1, which.clamp(min=0)) if flat.shape[1] else flat.new_zeros(which.shape)
+    return found.masked_fill(which < 0, 0).reshape(*batch, by.n_rows, x.shape[-1])
 
 
 def segment_softmax(logits: Tensor, by: Incidence) -> Tensor:

@@ -37,6 +37,9 @@ class Backend(Protocol):
     def incidence_dot(self, rows: Tensor, columns: Tensor, by: Incidence) -> Tensor:
         """Inner product of both ends of each incidence."""
 
+    def segment_argmax(self, x: Tensor, by: Incidence) -> Tensor:
+        """Which member has the largest entry."""
+
     def segment_softmax(self, logits: Tensor, by: Incidence) -> Tensor:
         """Softmax per group."""
 

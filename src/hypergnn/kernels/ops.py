@@ -187,6 +187,18 @@ incidence_dot = Operator(
 """Inner product of both ends of each pair."""
 
 
+def _segment_argmax(x: Tensor, by: Incidence) -> Tensor:
+    return _backend(x).segment_argmax(x, by)
+
+
+def _fake_segment_argmax(x: Tensor, by: Incidence) -> Tensor:
+    return x.new_empty(x.shape[0], by.n_rows, x.shape[2], dtype=torch.int64)
+
+
+segment_argmax = Operator("segment_argmax(Tensor x, Incidence by) -> Tensor", _segment_argmax, _fake_segment_argmax)
+"""Which member of each group has the largest entry of ``(batch, members, features)``."""
+
+
 def _segment_softmax(logits: Tensor, by: Incidence) -> Tensor:
     return _backend(logits).segment_softmax(logits, by)
 

@@ -50,6 +50,26 @@ def incidence_dot(rows: Tensor, columns: Tensor, by: Incidence) -> Tensor:
     return out
 
 
+def segment_argmax(x: Tensor, by: Incidence) -> Tensor:
+    """The member with the largest entry, the first of several: ``(batch, groups, features)`` int64, -1 if none."""
+    batch, n_members, features = x.shape
+    out = torch.full((batch, by.n_rows, features), -1, dtype=torch.int64, device=x.device)
+    if by.n_pairs == 0 or out.numel() == 0:
+        return out
+    offsets, members, group_of = by.offsets.long(), by.members.long(), _group_of(by.offsets)
+    step = max(CHUNK // by.n_pairs, 1)
+    for trial in range(batch):
+        for start in range(0, features, step):
+            rows = x[trial, :, start : start + step].index_select(0, members)  # (pairs, step)
+            highest = torch.segment_reduce(rows, "max", offsets=offsets, axis=0)
+            is_one = rows == highest.index_select(0, group_of)
+            candidates = torch.where(is_one, members.unsqueeze(-1), n_members)
+            least = torch.full_like(highest, n_members, dtype=torch.int64)
+            least.scatter_reduce_(0, group_of.unsqueeze(-1).expand_as(candidates), candidates, "amin")
+            out[trial, :, start : start + step] = torch.where(least < n_members, least, -1)
+    return out
+
+
 def segment_softmax(logits: Tensor, by: Incidence) -> Tensor:
     """Softmax within each group: ``(batch, incidences, heads)``."""
     offsets, _, position = by[:3]

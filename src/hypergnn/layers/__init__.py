@@ -9,7 +9,9 @@ from hypergnn.layers.attention import GraphAttention, HypergraphAttention
 from hypergnn.layers.base import Layer
 from hypergnn.layers.convolution import Dense, GraphConv, HypergraphConv
 from hypergnn.layers.mean import MeanAttention, MeanConv
+from hypergnn.layers.monet import HypergraphMoNet
 from hypergnn.layers.readout import Readout
+from hypergnn.layers.sage import HypergraphSAGE
 from hypergnn.layers.spectral import SpectralConv
 
 __all__ = [
@@ -18,6 +20,8 @@ __all__ = [
     "GraphConv",
     "HypergraphAttention",
     "HypergraphConv",
+    "HypergraphMoNet",
+    "HypergraphSAGE",
     "Layer",
     "MeanAttention",
     "MeanConv",

@@ -26,5 +26,7 @@ KINDS = {
     "gcn+hyper-conv": Kind(layers.MeanConv, ("graph", "hypergraph")),
     "gat+hyper-attention": Kind(layers.MeanAttention, ("graph", "hypergraph"), has_attention=True),
     "mlp": Kind(layers.Dense, ()),
+    "hyper-sage": Kind(layers.HypergraphSAGE, ("hypergraph",), has_direction=True),
+    "hyper-monet": Kind(layers.HypergraphMoNet, ("hypergraph",), has_direction=True),
 }
 """The networks by the names that the command line knows."""

@@ -25,6 +25,7 @@ from hypergnn.kernels.cpu.pointwise import (
     inverse_gradient,
     seeded_dropout,
 )
+from hypergnn.kernels.cpu.pooling import segment_argmax
 from hypergnn.kernels.cpu.segment import dropped_sum, gather, segment_sum, transition
 
 __all__ = [
@@ -47,6 +48,7 @@ __all__ = [
     "row_dots",
     "scale_rows",
     "seeded_dropout",
+    "segment_argmax",
     "segment_softmax",
     "segment_sum",
     "segment_total",

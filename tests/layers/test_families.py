@@ -1,0 +1,154 @@
+"""Other families over hyperedges: GraphSAGE and MoNet, against literal dense versions and their graph originals."""
+
+import numpy as np
+import pytest
+import torch
+from scipy import sparse
+from support import structures
+from support.structures import random
+from torch.autograd import gradcheck
+from torch.testing import assert_close
+
+import hypergnn as hg
+from hypergnn import kernels, reference
+from hypergnn.layers import HypergraphMoNet, HypergraphSAGE
+
+pytestmark = pytest.mark.usefixtures("backend")
+POOLS = pytest.mark.parametrize("pool", ["mean", "max", "attention"])
+
+
+@pytest.fixture(params=[*structures.HYPERGRAPHS, *structures.DIRECTED])
+def H(request):
+    kind = structures.hypergraph if request.param in structures.HYPERGRAPHS else structures.directed
+    return kind(request.param)
+
+
+def sides(H):
+    found = H.to_scipy()
+    return [torch.from_numpy(one.toarray()) for one in (found if isinstance(found, tuple) else (found, found))]
+
+
+@POOLS
+def test_sage_is_its_equation(H, pool):
+    layer, x = HypergraphSAGE(3, 2, pool=pool, bias=False).double(), random(H.n_vertices, 3)
+    vectors = [one for one in (layer.a_vertex, layer.a_hyperedge) if one is not None]
+    a = torch.cat(vectors, -1)[0] if vectors else None
+    expected = reference.sage(x, *sides(H), H.weight, layer.projection, layer.own_projection, pool, a, 0.2)
+    assert_close(layer(x, H), expected)
+
+
+@POOLS
+def test_gradients_of_sage(pool):
+    H = structures.hypergraph("empty hyperedge")
+    layer, x = HypergraphSAGE(2, 2, pool=pool, heads=2).double(), random(H.n_vertices, 2).requires_grad_()
+    assert gradcheck(lambda x: layer(x, H), x)
+    layer(x, H).square().sum().backward()
+    assert all(parameter.grad.ne(0).any() for parameter in layer.parameters())
+
+
+def dense_coordinates(H):
+    S, R = sides(H)
+    degree, size = (R @ H.weight).clamp(min=1) ** -0.5, S.sum(0).clamp(min=1) ** -0.5
+    return torch.stack([degree[:, None].expand(R.shape), size.expand(R.shape)], -1)
+
+
+def test_monet_is_its_equation(H):
+    layer, x = HypergraphMoNet(3, 2, kernels=2, bias=False).double(), random(H.n_vertices, 3)
+    torch.nn.init.uniform_(layer.spread, 0.5, 2)
+    P = list(layer.projection.reshape(3, 2, 2).unbind(1))
+    expected = reference.monet(x, *sides(H), H.weight, P, dense_coordinates(H), layer.mean, layer.spread)
+    assert_close(layer(x, H), expected)
+
+
+def test_gradients_of_monet():
+    H = structures.hypergraph("isolated vertex")
+    layer, x = HypergraphMoNet(2, 2, heads=2).double(), random(H.n_vertices, 2).requires_grad_()
+    u = random(H.n_incidences, 2, seed=4).requires_grad_()
+    assert gradcheck(lambda x, u: layer(x, H, u), (x, u))
+    layer(x, H).square().sum().backward()
+    assert all(parameter.grad.ne(0).any() for parameter in layer.parameters())
+
+
+def test_monet_of_a_graph_is_pygs():
+    pyg = pytest.importorskip("torch_geometric.nn", reason="PyG is not installed")
+    source, target, n = np.array([0, 1, 2, 0, 3]), np.array([1, 2, 0, 3, 1]), 5
+    arcs = sparse.csr_array((np.ones(5), (source, target)), (n, n))
+    H = hg.construct.from_neighbourhoods(arcs, directed=True, centroid=False)
+    theirs = pyg.GMMConv(3, 2, dim=2, kernel_size=3, bias=False).double()
+    torch.nn.init.zeros_(theirs.root.weight)
+    ours = HypergraphMoNet(3, 2, kernels=3, bias=False).double()
+    ours.load_state_dict({"projection": theirs.g, "mean": theirs.mu, "spread": theirs.sigma})
+    u, x = random(5, 2), random(n, 3)
+    edges = {(s, t): k for k, (s, t) in enumerate(zip(source.tolist(), target.tolist(), strict=True))}
+    order = [edges[e, i] for i, e in zip(H.heads.rows().tolist(), H.heads.members.tolist(), strict=True)]
+    expected = theirs(x, torch.from_numpy(np.stack([source, target])), u)
+    assert_close(ours(x, H, u[order]), expected)
+
+
+def test_sage_of_a_graph_is_pygs():
+    pyg = pytest.importorskip("torch_geometric.nn", reason="PyG is not installed")
+    source, target, n = np.array([0, 1, 2, 0, 3]), np.array([1, 2, 0, 3, 1]), 5
+    H = hg.construct.from_neighbourhoods(
+        sparse.csr_array((np.ones(5), (source, target)), (n, n)), directed=True, centroid=False
+    )
+    x, index = random(n, 3), torch.from_numpy(np.stack([source, target]))
+    for pool in ("mean", "max"):
+        theirs = pyg.SAGEConv(3, 3, aggr=pool, bias=False).double()
+        if pool == "max":  # PyG pools before it projects
+            theirs.lin_l.weight.data.copy_(torch.eye(3))
+        ours = HypergraphSAGE(3, 3, pool=pool, bias=False).double()
+        ours.load_state_dict({"projection": theirs.lin_l.weight.T, "own_projection": theirs.lin_r.weight.T})
+        assert_close(ours(x, H), theirs(x, index))
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [
+        *(lambda i, o, p=p, **k: HypergraphSAGE(i, o, pool=p, **k) for p in ("mean", "max", "attention")),
+        HypergraphMoNet,
+    ],
+)
+def test_blocks_and_directions(layer):
+    D, x = structures.directed("overlapping parts"), random(4, 3)
+    one = layer(3, 2, heads=2, direction="both", skip=True).double()
+    block = D.around([2, 0], direction="both")
+    assert_close(one(x[block[0].read], block), one(x, D)[[2, 0]])
+    H = structures.hypergraph("more vertices than hyperedges")
+    one, x = layer(3, 2).double(), random(H.n_vertices, 3)
+    block = H.around([3, 1])
+    assert_close(one(x[block.read], block), one(x, H)[[3, 1]])
+
+
+def test_the_largest_entry_of_a_group(H):
+    x = random(2, H.n_vertices, 3).requires_grad_()
+    found = kernels.segment_max(x, by=H.senders.T)
+    S = sides(H)[0]
+    for e in range(H.n_hyperedges):
+        members = S[:, e].nonzero()[:, 0]
+        expected = x[:, members].amax(1) if len(members) else torch.zeros(2, 3, dtype=x.dtype)
+        assert_close(found[:, e], expected)
+    assert gradcheck(lambda x: kernels.segment_max(x, by=H.senders.T), x)
+
+
+@pytest.mark.parametrize("model", ["hyper-sage", "hyper-monet"])
+def test_networks_of_these_layers_learn(model):
+    from hypergnn.training import fit
+
+    result = fit(hg.datasets.load("digits"), hg.Config(model=model, max_epochs=60, dropout=0.2), trials=1, jobs=1)
+    assert result.records[0].test_accuracy > 80
+
+
+@pytest.mark.parametrize(
+    ("run", "message"),
+    [
+        (lambda: HypergraphSAGE(2, 2, pool="sum"), "pool must be one of"),
+        (lambda: HypergraphMoNet(2, 2, normalization="symmetric"), "normalization must be one of"),
+        (
+            lambda: HypergraphMoNet(2, 2)(torch.ones(4, 2), structures.hypergraph("unit weights"), torch.ones(2, 2)),
+            "coordinates must have shape",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_one_clear_error(run, message):
+    with pytest.raises(ValueError, match=message):
+        run()
