@@ -177,7 +177,7 @@ class HypergraphEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _train(self, y: Ids, n_classes: int, validation_fraction: float, patience: int) -> Trial:
         """Train a network on the labelled rows, for all epochs unless some labels are for validation."""
-        rng = _generator(self.random_state)
+        rng = generator(self.random_state)
         labelled = np.flatnonzero(y >= 0)
         train, val = hold_out(y, labelled, check_number("validation_fraction", validation_fraction, below=1), rng)
         config, seed = self._config(patience), int(rng.randint(2**31 - 1))
@@ -252,7 +252,7 @@ def check_order(rows: Names | None, others: Names | None, must: str, entry: str,
         )
 
 
-def _generator(random_state: Any) -> np.random.RandomState:
+def generator(random_state: Any) -> np.random.RandomState:
     """The random numbers of one fit; ``None`` seeds them by the operating system and leaves NumPy's own alone."""
     return np.random.RandomState() if random_state is None else check_random_state(random_state)
 

@@ -14,8 +14,11 @@ from torch import Tensor
 
 from hypergnn._utils.checks import find_named
 from hypergnn._utils.tables import row_names
-from hypergnn.estimators.base import HypergraphEstimator, as_features, check_order, one_thread
+from hypergnn.estimators.base import HypergraphEstimator, as_features, check_order, generator, one_thread
 from hypergnn.estimators.labels import check_all_labelled, encode_labels
+from hypergnn.estimators.selection.known import divide
+from hypergnn.estimators.selection.search import select
+from hypergnn.estimators.selection.views import Views
 from hypergnn.explanations import Explanation, explain
 from hypergnn.models import KINDS
 from hypergnn.persistence.models import SavedModel
@@ -98,7 +101,7 @@ class HypergraphClassifier(ClassifierMixin, HypergraphEstimator):  # type: ignor
 
     def __init__(
         self,
-        model: str = "hyper-conv",
+        model: str = "auto",
         *,
         construct: str | Callable[..., Hypergraph] = "knn",
         n_neighbors: int = 10,
@@ -114,6 +117,8 @@ class HypergraphClassifier(ClassifierMixin, HypergraphEstimator):  # type: ignor
         early_stopping: bool = False,
         validation_fraction: float = 0.2,
         n_epochs_no_change: int = 50,
+        max_time: float = 60.0,
+        verbose: bool = False,
         random_state: Any = None,
     ) -> None:
         """Store the settings; :meth:`fit` checks them."""
@@ -132,6 +137,8 @@ class HypergraphClassifier(ClassifierMixin, HypergraphEstimator):  # type: ignor
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_epochs_no_change = n_epochs_no_change
+        self.max_time = max_time
+        self.verbose = verbose
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, *, hypergraph: Hypergraph | None = None) -> HypergraphClassifier:
@@ -152,9 +159,33 @@ class HypergraphClassifier(ClassifierMixin, HypergraphEstimator):  # type: ignor
             raise ValueError("HypergraphClassifier requires y to be passed, but the target y is None")
         check_order(row_names(X), row_names(y), "y must have its labels", "label", "Sort y: y.loc[X.index].")
         self.classes_, codes = encode_labels(y, self.hypergraph_.n_vertices)
+        if self.model == "auto":
+            return self._select(X, codes)
         fraction = self.validation_fraction if self.early_stopping else 0.0
         trial = self._train(codes, len(self.classes_), fraction, self.n_epochs_no_change)
         self.label_distributions_ = self._of_training(trial.scores.double().softmax(-1).numpy())
+        self.transduction_ = self.classes_[self.label_distributions_.argmax(1)]
+        return self
+
+    def _select(self, X: Any, codes: npt.NDArray[np.int64]) -> HypergraphClassifier:
+        """Choose among candidates within the labels."""
+        rng = generator(self.random_state)
+        known = divide(codes, len(self.classes_), rng)
+        self._views = Views(
+            self._relation.own(self._read(X, reset=False)),
+            self.hypergraph_,
+            has_members=self._relation.has_members,
+            seed=int(rng.randint(2**31 - 1)),
+        )
+        with one_thread():
+            self._mixture, self.report_ = select(
+                self._views, known, int(rng.randint(2**31 - 1)), self.max_time, print if self.verbose else lambda _: None
+            )
+            p = self._mixture.training(self._views)
+        self._views.forget()
+        self.structure_gain_ = self.report_.structure_gain
+        self.structure_gain_std_ = self.report_.structure_gain_std
+        self.label_distributions_ = self._of_training(p)
         self.transduction_ = self.classes_[self.label_distributions_.argmax(1)]
         return self
 

@@ -1,0 +1,169 @@
+"""Try the candidates within the labels, mix the good ones and fit them to all labels."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hypergnn.estimators.selection.candidates import (
+    Bayes,
+    Boosting,
+    Candidate,
+    Context,
+    Forest,
+    Linear,
+    Model,
+    Neighbours,
+    log_loss,
+    trees_with_structure,
+)
+from hypergnn.estimators.selection.known import Known
+from hypergnn.estimators.selection.mixture import best_sharpness, mixed, mixing_weights, sharpen
+from hypergnn.estimators.selection.report import Report, Tried
+from hypergnn.estimators.selection.spread import Spread
+from hypergnn.estimators.selection.views import NewViews, Views
+
+Array = npt.NDArray[Any]
+
+
+@dataclass
+class Mixture:
+    """The chosen candidates, fitted to all labels."""
+
+    members: list[tuple[float, float, Model]]
+    """Weight, sharpness and model of each."""
+
+    def training(self, views: Views) -> Array:
+        """Probabilities of the rows of training."""
+        return _sum(weight * sharpen(model.training(views), sharpness) for weight, sharpness, model in self.members)
+
+    def new(self, views: NewViews) -> Array:
+        """Probabilities of new rows."""
+        return _sum(weight * sharpen(model.new(views), sharpness) for weight, sharpness, model in self.members)
+
+
+@dataclass
+class Result:
+    """A candidate with its calibrated predictions of labels that it has not seen."""
+
+    candidate: Candidate
+    raw: Array
+    p: Array
+    sharpness: float
+    seconds: float
+    loss: float
+    right: Array
+
+
+def select(
+    views: Views, known: Known, seed: int, max_time: float, say: Callable[[str], None]
+) -> tuple[Mixture, Report]:
+    """Compare the candidates by cross-validation within the labels, and fit a mixture of the good ones."""
+    start = time.perf_counter()
+    context = Context(views, known, seed)
+    results: list[Result] = []
+    skipped: dict[str, str] = {}
+    for candidate in _first(views, known):
+        results.append(_try(candidate, context, say))
+    if (reason := _why_no_boosting(results, known, views)) is None:
+        results.append(_try(Boosting("gradient boosting", "dense", uses_structure=False, most_folds=3), context, say))
+    else:
+        skipped["gradient boosting"] = reason
+    if views.has_structure:
+        base = min((one for one in results if not isinstance(one.candidate, Spread)), key=lambda one: one.loss)
+        corrected = Spread(f"{base.candidate.name}, corrected", base.candidate, base.p)
+        results.append(_try(corrected, context, say))
+    weights = mixing_weights(np.stack([one.p for one in results]), known)
+    members = [
+        (weight, one.sharpness, one.candidate.fit(context))
+        for weight, one in zip(weights.tolist(), results, strict=True)
+        if weight > 0
+    ]
+    report = _report(results, weights, skipped, known, time.perf_counter() - start)
+    return Mixture(members), report
+
+
+def _first(views: Views, known: Known) -> list[Candidate]:
+    """The candidates that are always tried, in this order."""
+    found: list[Candidate] = [Linear("logistic regression", "own", uses_structure=False)]
+    if views.is_counts or not views.is_sparse:
+        found.append(Bayes("naive Bayes", "own", uses_structure=False))
+    if known.size >= 3:
+        found.append(Neighbours())
+    if known.size >= 10:
+        found.append(Forest("random forest", "own", uses_structure=False))
+    if not views.has_structure:
+        return found
+    found.append(Spread("labels, propagated"))
+    found.append(Linear("logistic regression, propagated", "spread", uses_structure=True))
+    if views.has_members:
+        found.append(Linear("logistic regression, memberships", "members", uses_structure=True))
+    if known.size >= 10:
+        found.append(trees_with_structure())
+    return found
+
+
+def _try(candidate: Candidate, context: Context, say: Callable[[str], None]) -> Result:
+    start = time.perf_counter()
+    known = context.known
+    raw = candidate.score(context)
+    sharpness = best_sharpness(raw, known)
+    p = sharpen(raw, sharpness)
+    right = p.argmax(1) == known.y
+    result = Result(candidate, raw, p, sharpness, time.perf_counter() - start, log_loss(p, known), right)
+    say(f"{candidate.name}: accuracy {100 * right.mean():.1f} %, {result.seconds:.1f} seconds")
+    return result
+
+
+def _why_no_boosting(results: list[Result], known: Known, views: Views) -> str | None:
+    """Why gradient boosting is not worth its time here; ``None`` if it is."""
+    if known.size < 200:
+        return "fewer than 200 labels"
+    forests = [one for one in results if isinstance(one.candidate, Forest)]
+    best = min(results, key=lambda one: one.loss)
+    forest = min(forests, key=lambda one: one.loss)
+    behind = known.size**0.5 * (best.right.mean() - forest.right.mean())
+    if behind > 2 * max(1e-9, (best.right.astype(float) - forest.right).std()):
+        return "trees are behind the best candidate"
+    return None
+
+
+def _report(
+    results: list[Result], weights: Array, skipped: dict[str, str], known: Known, seconds: float
+) -> Report:
+    right = (mixed(np.stack([one.p for one in results]), weights).argmax(1) == known.y).astype(float)
+    plain = [one.p for one in results if not one.candidate.uses_structure]
+    without = (mixed(np.stack(plain), mixing_weights(np.stack(plain), known)).argmax(1) == known.y).astype(float)
+    gain, root = right - without, known.size**0.5
+    tried = [
+        Tried(
+            one.candidate.name,
+            one.candidate.uses_structure,
+            float(one.right.mean()),
+            float(one.right.std()) / root,
+            one.loss,
+            one.seconds,
+            weight,
+        )
+        for one, weight in zip(results, weights.tolist(), strict=True)
+    ]
+    return Report(
+        tuple(tried),
+        skipped,
+        float(right.mean()),
+        float(right.std()) / root,
+        float(np.bincount(known.y).max() / known.size),
+        float(gain.mean()),
+        float(gain.std()) / root,
+        known.size,
+        seconds,
+    )
+
+
+def _sum(parts: Any) -> Array:
+    return np.asarray(np.sum(list(parts), axis=0))
