@@ -12,10 +12,13 @@ from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.neighbors import NearestNeighbors
 
 from hypergnn.estimators.selection.known import Known
-from hypergnn.estimators.selection.softmax import fit_softmax, predict_softmax
+from hypergnn.estimators.selection.softmax import Rotated, fit_softmax, predict_softmax
 from hypergnn.estimators.selection.views import NewViews, Views
 
 Array = npt.NDArray[Any]
+
+_MOST_ROWS = 10_000
+"""Each tree sees at most so many rows."""
 
 
 @dataclass(frozen=True)
@@ -60,22 +63,6 @@ def log_loss(p: Array, known: Known) -> float:
     return float(np.average(-np.log(right), weights=known.weight))
 
 
-@dataclass
-class OfView:
-    """A model that sees rows in one form."""
-
-    view: str
-    predict: Any
-
-    def training(self, views: Views) -> Array:
-        """Probabilities of the rows of training."""
-        return np.asarray(self.predict(views.get(self.view)))
-
-    def new(self, views: NewViews) -> Array:
-        """Probabilities of new rows."""
-        return np.asarray(self.predict(views.get(self.view)))
-
-
 class Linear:
     """Logistic regression; the strength of its penalty is climbed to, from a usual one."""
 
@@ -87,8 +74,9 @@ class Linear:
     def score(self, context: Context) -> Array:
         """Predict each fold from the others, for several strengths; return the predictions of the best."""
         known = context.known
-        x = context.views.get(self.view)[known.rows]
-        start = 10.0 if hasattr(x, "tocsr") else 1.0
+        rows = context.views.get(self.view)[known.rows]
+        start = 10.0 if hasattr(rows, "tocsr") else 1.0
+        x = Rotated.of(rows).x
         best = self._predict(x, known, start)
         lowest, self.strength = log_loss(best, known), start
         for factor in (0.1, 10.0):
@@ -111,16 +99,17 @@ class Linear:
         total = np.zeros((known.size, known.n_classes))
         for first in range(0, held.shape[0], chunk):
             part = slice(first, first + chunk)
-            parameters = fit_softmax(x, known.y, counts[part], known.n_classes, strength)
-            total += (held[part].T[:, :, None] * predict_softmax(x, parameters)).sum(1)
+            p = predict_softmax(x, fit_softmax(x, known.y, counts[part], known.n_classes, strength))
+            total += np.einsum("fn,fcn->nc", held[part].astype(float), p)
         return np.asarray(total / known.folds.shape[0])
 
     def fit(self, context: Context) -> Model:
         """Learn from all labels with the strength that was best."""
         known = context.known
-        x = context.views.get(self.view)[known.rows]
+        rotated = Rotated.of(context.views.get(self.view)[known.rows])
         counts = np.ones((1, known.size)) if known.weight is None else known.weight[None]
-        return LinearModel(self.view, fit_softmax(x, known.y, counts, known.n_classes, self.strength))
+        parameters = fit_softmax(rotated.x, known.y, counts, known.n_classes, self.strength)
+        return LinearModel(self.view, rotated.widened(parameters))
 
 
 @dataclass
@@ -132,11 +121,11 @@ class LinearModel:
 
     def training(self, views: Views) -> Array:
         """Probabilities of the rows of training."""
-        return np.asarray(predict_softmax(views.get(self.view), self.parameters)[:, 0])
+        return np.asarray(predict_softmax(views.get(self.view), self.parameters)[0].T)
 
     def new(self, views: NewViews) -> Array:
         """Probabilities of new rows."""
-        return np.asarray(predict_softmax(views.get(self.view), self.parameters)[:, 0])
+        return np.asarray(predict_softmax(views.get(self.view), self.parameters)[0].T)
 
 
 @dataclass
@@ -212,6 +201,12 @@ class Boosting(CrossValidated):
         """The classifier, not fitted."""
         return HistGradientBoostingClassifier(random_state=context.seed, max_iter=100)
 
+    def expected_seconds(self, context: Context) -> float:
+        """Roughly how long trying and fitting it takes on one core."""
+        known = context.known
+        per_tree = 8e-4 + 1.2e-8 * known.size * context.views.get(self.view).shape[1]
+        return 100 * (1 if known.n_classes == 2 else known.n_classes) * 4 * per_tree
+
 
 class Forest:
     """Many trees; each row is predicted by the trees that have not seen its label."""
@@ -224,20 +219,8 @@ class Forest:
     def score(self, context: Context) -> Array:
         """Fit the trees and return what those say that have not seen a row."""
         known = context.known
-        x = context.views.get(self.view)[known.rows]
-        most = 10_000
-        forest = self.kind(
-            n_estimators=100,
-            bootstrap=True,
-            oob_score=_no_score,
-            max_samples=most if known.size > most else None,
-            random_state=context.seed,
-        ).fit(x, known.y, sample_weight=known.weight)
+        forest, out = grow(self.kind, context.views.get(self.view)[known.rows], context)
         self._model = SklearnModel(self.view, forest, known.n_classes)
-        out = np.zeros((known.size, known.n_classes))
-        out[:, forest.classes_] = np.nan_to_num(forest.oob_decision_function_)
-        unseen = out.sum(1) == 0
-        out[unseen] = known.prior
         return out
 
     def fit(self, context: Context) -> Model:
@@ -247,6 +230,22 @@ class Forest:
         model, self._model = self._model, None
         assert model is not None
         return model
+
+
+def grow(kind: Any, x: Any, context: Context) -> tuple[Any, Array]:
+    """Fit trees to labelled rows; return them and what those say of each row that have not seen it."""
+    known = context.known
+    forest = kind(
+        n_estimators=100,
+        bootstrap=True,
+        oob_score=_no_score,
+        max_samples=_MOST_ROWS if known.size > _MOST_ROWS else None,
+        random_state=context.seed,
+    ).fit(x, known.y, sample_weight=known.weight)
+    out = np.zeros((known.size, known.n_classes))
+    out[:, forest.classes_] = np.nan_to_num(forest.oob_decision_function_)
+    out[out.sum(1) == 0] = known.prior
+    return forest, out
 
 
 def _no_score(y: Array, p: Array) -> float:

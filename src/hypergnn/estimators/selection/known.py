@@ -11,8 +11,8 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 Ids = npt.NDArray[np.int64]
 
-FEW, MANY = 200, 2000
-"""Up to ``FEW`` labels are divided into many folds, several times; more than ``MANY`` into three, once."""
+_FOLDS = ((60, 10, 2), (200, 10, 1), (2000, 5, 1), (np.inf, 3, 1))
+"""Up to so many labels are divided into so many folds, so many times."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def divide(codes: Ids, n_classes: int, rng: np.random.RandomState, weight: Array
     """
     rows = np.flatnonzero(codes >= 0)
     y = codes[rows]
-    n_folds, repetitions = (10, 2) if rows.size <= FEW else (5, 1) if rows.size <= MANY else (3, 1)
+    n_folds, repetitions = next(one[1:] for one in _FOLDS if rows.size <= one[0])
     n_folds = min(n_folds, rows.size)
     folds = np.stack([_deal(y, n_folds, rng) for _ in range(repetitions)])
     return Known(rows, y, n_classes, folds, None if weight is None else weight[rows] / weight[rows].mean())

@@ -25,10 +25,14 @@ from hypergnn.estimators.selection.candidates import (
 from hypergnn.estimators.selection.known import Known
 from hypergnn.estimators.selection.mixture import best_sharpness, mixed, mixing_weights, sharpen
 from hypergnn.estimators.selection.report import Report, Tried
-from hypergnn.estimators.selection.spread import Spread
+from hypergnn.estimators.selection.spread import Spread, WithLabels
 from hypergnn.estimators.selection.views import NewViews, Views
 
 Array = npt.NDArray[Any]
+
+_NEARLY_ALL = 0.98
+_MANY = 10_000
+"""With more labels, candidates that compare labelled rows with each other, or repeat others, are left out."""
 
 
 @dataclass
@@ -70,8 +74,12 @@ def select(
     skipped: dict[str, str] = {}
     for candidate in _first(views, known):
         results.append(_try(candidate, context, say))
-    if (reason := _why_no_boosting(results, known, views)) is None:
-        results.append(_try(Boosting("gradient boosting", "dense", uses_structure=False, most_folds=3), context, say))
+    spread = next((one for one in results if isinstance(one.candidate, Spread)), None)
+    if spread is not None and 10 <= known.size <= _MANY:
+        results.append(_try(WithLabels("extra trees, labels", spread.candidate, spread.raw), context, say))
+    boosting, reason = _boosting(results, context, max_time)
+    if boosting is not None:
+        results.append(_try(boosting, context, say))
     else:
         skipped["gradient boosting"] = reason
     if views.has_structure:
@@ -93,7 +101,7 @@ def _first(views: Views, known: Known) -> list[Candidate]:
     found: list[Candidate] = [Linear("logistic regression", "own", uses_structure=False)]
     if views.is_counts or not views.is_sparse:
         found.append(Bayes("naive Bayes", "own", uses_structure=False))
-    if known.size >= 3:
+    if 3 <= known.size <= _MANY:
         found.append(Neighbours())
     if known.size >= 10:
         found.append(Forest("random forest", "own", uses_structure=False))
@@ -120,17 +128,27 @@ def _try(candidate: Candidate, context: Context, say: Callable[[str], None]) -> 
     return result
 
 
-def _why_no_boosting(results: list[Result], known: Known, views: Views) -> str | None:
-    """Why gradient boosting is not worth its time here; ``None`` if it is."""
+def _boosting(results: list[Result], context: Context, max_time: float) -> tuple[Boosting | None, str]:
+    """Gradient boosting of the rows that the better forest saw, or why it is not worth its time here."""
+    known = context.known
     if known.size < 200:
-        return "fewer than 200 labels"
-    forests = [one for one in results if isinstance(one.candidate, Forest)]
+        return None, "fewer than 200 labels"
+    forest = min((one for one in results if isinstance(one.candidate, Forest)), key=lambda one: one.loss)
     best = min(results, key=lambda one: one.loss)
-    forest = min(forests, key=lambda one: one.loss)
-    behind = known.size**0.5 * (best.right.mean() - forest.right.mean())
-    if behind > 2 * max(1e-9, (best.right.astype(float) - forest.right).std()):
-        return "trees are behind the best candidate"
-    return None
+    behind = best.right.astype(float) - forest.right
+    if behind.mean() * known.size**0.5 > 2 * behind.std():
+        return None, "trees are behind the best candidate"
+    if best.right.mean() > _NEARLY_ALL:
+        return None, "little is left to gain"
+    found = (
+        Boosting("gradient boosting, propagated", "spread", uses_structure=True, most_folds=3)
+        if forest.candidate.uses_structure
+        else Boosting("gradient boosting", "dense", uses_structure=False, most_folds=3)
+    )
+    seconds = found.expected_seconds(context)
+    if seconds > min(0.35 * max_time, 4 + known.size / 2000):
+        return None, f"would take about {seconds:.0f} seconds"
+    return found, ""
 
 
 def _report(

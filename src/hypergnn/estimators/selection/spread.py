@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.ensemble import ExtraTreesClassifier
 
-from hypergnn.estimators.selection.candidates import Candidate, Context, Model, log_loss
+from hypergnn.estimators.selection.candidates import Candidate, Context, Model, all_classes, grow, log_loss
 from hypergnn.estimators.selection.diffusion import diffuse, received
 from hypergnn.estimators.selection.known import Known
 from hypergnn.estimators.selection.views import NewViews, Views
@@ -127,3 +128,45 @@ def _combined(base: Array, total: Array, mass: Array, doubt: float) -> Array:
     """The base plus the mean of what reaches a row, drawn towards 0 where that is little."""
     found = np.clip(base + total / (mass + doubt), 1e-4, None)
     return np.asarray(found / found.sum(1, keepdims=True))
+
+
+class WithLabels:
+    """Extra trees that see rows, what these receive, and the labels that reach them."""
+
+    uses_structure = True
+
+    def __init__(self, name: str, labels: Spread, scores: Array, view: str = "spread") -> None:
+        """Name it; ``scores`` are the labels that reach the labelled rows from other folds."""
+        self.name, self.view = name, view
+        self._labels, self._scores = labels, scores
+        self._forest: Any = None
+
+    def score(self, context: Context) -> Array:
+        """Fit the trees and return what those say that have not seen a row."""
+        known = context.known
+        x = np.hstack([context.views.get(self.view)[known.rows], self._scores])
+        self._forest, out = grow(ExtraTreesClassifier, x, context)
+        return out
+
+    def fit(self, context: Context) -> Model:
+        """The trees are fitted already."""
+        return WithLabelsModel(self.view, self._labels.fit(context), self._forest, context.known.n_classes)
+
+
+@dataclass
+class WithLabelsModel:
+    """Trees, and the labels that have reached each row."""
+
+    view: str
+    labels: Model
+    forest: Any
+    n_classes: int
+
+    def training(self, views: Views) -> Array:
+        """Probabilities of the rows of training."""
+        x = np.hstack([views.get(self.view), self.labels.training(views)])
+        return all_classes(self.forest, x, self.n_classes)
+
+    def new(self, views: NewViews) -> Array:
+        """Probabilities of new rows."""
+        return all_classes(self.forest, np.hstack([views.get(self.view), self.labels.new(views)]), self.n_classes)
