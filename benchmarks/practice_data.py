@@ -45,7 +45,8 @@ def breast_cancer() -> Data:
 
 def wine() -> Data:
     """Chemical analyses, 178 × 13 numbers; hyperedges are clusters."""
-    return Data(*load_wine(return_X_y=True), construct="clusters")
+    X, y = load_wine(return_X_y=True)
+    return Data(X, y, construct="clusters")
 
 
 def pima() -> Data:

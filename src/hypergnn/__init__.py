@@ -15,10 +15,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hypergnn import construct, datasets, functional, io, layers, loader, models, training
+    from hypergnn import construct, datasets, functional, io, layers, loader, model_selection, models, training
     from hypergnn.datasets import Dataset
     from hypergnn.drawing import draw
-    from hypergnn.estimators import HypergraphClassifier, HypergraphEmbedding
+    from hypergnn.estimators import HypergraphClassifier, HypergraphEmbedding, HypergraphRegressor
     from hypergnn.explanations import Explanation, explain
     from hypergnn.layers import GraphAttention, GraphConv, HypergraphAttention, HypergraphConv
     from hypergnn.models import Config, Network
@@ -42,6 +42,7 @@ __all__ = [
     "HypergraphClassifier",
     "HypergraphConv",
     "HypergraphEmbedding",
+    "HypergraphRegressor",
     "Network",
     "SavedModel",
     "SharedGraph",
@@ -55,6 +56,7 @@ __all__ = [
     "layers",
     "load",
     "loader",
+    "model_selection",
     "models",
     "save",
     "training",
@@ -74,6 +76,7 @@ _ROOM = {
     "HypergraphClassifier": "estimators",
     "HypergraphConv": "layers",
     "HypergraphEmbedding": "estimators",
+    "HypergraphRegressor": "estimators",
     "Network": "models",
     "SavedModel": "persistence.models",
     "SharedGraph": "structures",

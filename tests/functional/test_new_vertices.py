@@ -139,3 +139,40 @@ def test_dropout_falls_on_their_attention_as_well():
     layer, x = hg.HypergraphAttention(3, 2, dropout=0.9, bias=False), torch.rand(5, 3)
     layer._drop = lambda x, of: x * 0 if of is block.receivers else x
     assert layer(x, block).eq(0).all()
+
+
+def brought(n_vertices=3):
+    return hg.Hypergraph.from_hyperedges([[0, 2], [1]], n_vertices=n_vertices, weight=[2.0, 0.5])
+
+
+def test_what_they_bring_is_the_dense_transition_of_a_directed_hypergraph(H, normalization):
+    new, R = some(H), brought()
+    S = torch.block_diag(structures.dense(H), structures.dense(R))
+    heads = S.clone()
+    heads[H.n_vertices :, : H.n_hyperedges] = torch.from_numpy(new.toarray())
+    T = reference.reading(heads, S, torch.cat([H.weight, R.weight]), normalization)
+    x = structures.random(H.n_vertices + 3, 4)
+    first, last = H.joined_by(new, 2, brought=R)
+    assert_close(functional.hypergraph_conv(x, first, normalization=normalization), T @ x)
+    assert_close(functional.hypergraph_conv(x, last, normalization=normalization), (T @ x)[H.n_vertices :])
+
+
+def test_attention_over_what_they_bring_leaves_old_vertices_alone(H):
+    layer = hg.HypergraphAttention(4, 3, heads=2).double()
+    x = structures.random(H.n_vertices + 3, 4)
+    first, last = H.joined_by(some(H), 2, brought=brought())
+    assert_close(layer(x, first)[: H.n_vertices], layer(x[: H.n_vertices], H))
+    assert_close(layer(x, first)[H.n_vertices :], layer(x, last))
+    x = x.requires_grad_()
+    (grad,) = torch.autograd.grad(layer(x, last)[0].sum(), x)  # it shares what it brings with the third
+    assert (grad[H.n_vertices :].abs().sum(1) > 0).tolist() == [True, False, True]
+
+
+def test_centroids_of_what_they_bring_are_new_vertices():
+    H = hg.Hypergraph.from_hyperedges([[0, 1]], n_vertices=2, centroid=[1], hyperedge_names=["a"])
+    R = hg.Hypergraph.from_hyperedges([[0, 1], [1]], n_vertices=2, centroid=[1, -1], hyperedge_names=["b", "c"])
+    first, _ = H.joined_by(sparse.csr_array((2, 1)), 2, brought=R)
+    assert (first.centroid.tolist(), first.is_centred) == ([1, 3, -1], False)
+    assert (first.hyperedge_names.tolist(), first.vertex_names) == (["a", "b", "c"], None)
+    with pytest.raises(ValueError, match="brought must have 2 vertices, one per row of memberships; got 3"):
+        H.joined_by(sparse.csr_array((2, 1)), brought=brought())

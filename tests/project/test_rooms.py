@@ -29,13 +29,14 @@ ORDER = [
     ["training"],
     ["explanations", "experiments"],
     ["estimators", "report"],
+    ["model_selection"],
     ["cli"],
     ["__main__"],
 ]
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
 
 # Rooms of the modules that have no folder of tests of their own.
-TESTED_IN = {"reference": "functional", "drawing": "explanations"}
+TESTED_IN = {"reference": "functional", "drawing": "explanations", "model_selection": "estimators"}
 
 
 def name_of(path: Path) -> str:

@@ -1,6 +1,7 @@
-"""scikit-learn estimators: from a table to a classifier; they make the hypergraph, train on it and place new rows."""
+"""scikit-learn estimators: from a table to predictions; they make the hypergraph, train on it and place new rows."""
 
 from hypergnn.estimators.classifier import HypergraphClassifier
 from hypergnn.estimators.embedding import HypergraphEmbedding
+from hypergnn.estimators.regressor import HypergraphRegressor
 
-__all__ = ["HypergraphClassifier", "HypergraphEmbedding"]
+__all__ = ["HypergraphClassifier", "HypergraphEmbedding", "HypergraphRegressor"]

@@ -2,27 +2,43 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
+import torch
 from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from hypergnn._utils.checks import find_named
+from hypergnn._utils.checks import check_choice, check_number, find_named
+from hypergnn._utils.progress import showing
 from hypergnn._utils.tables import row_names
-from hypergnn.estimators.base import HypergraphEstimator, as_features, check_order, generator, one_thread
+from hypergnn.estimators.base import MODELS, HypergraphEstimator, check_order, generator
+from hypergnn.estimators.compute import one_thread, threads
 from hypergnn.estimators.labels import check_all_labelled, encode_labels
+from hypergnn.estimators.later import Later
+from hypergnn.estimators.selection.candidates import Context
 from hypergnn.estimators.selection.known import divide
+from hypergnn.estimators.selection.network import OfNetwork
+from hypergnn.estimators.selection.report import Lines
 from hypergnn.estimators.selection.search import select
 from hypergnn.estimators.selection.views import Views
+from hypergnn.estimators.weights import as_sample_weight, class_weights, combined
 from hypergnn.explanations import Explanation, explain
-from hypergnn.models import KINDS
+from hypergnn.models import Network
 from hypergnn.persistence.models import SavedModel
 from hypergnn.structures.hypergraph import Hypergraph
+from hypergnn.training.engine import OnLosses
+
+Ids = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+_ENOUGH_ROWS = 20
+"""Of fewer rows it says little if all get the same class."""
 
 
 class HypergraphClassifier(ClassifierMixin, HypergraphEstimator):  # type: ignore[misc]
@@ -71,6 +87,13 @@ class HypergraphClassifier(ClassifierMixin, HypergraphEstimator):  # type: ignor
             If that leaves none, training takes all epochs.
         n_epochs_no_change: Number of epochs without a lower loss after which training stops; used with
             ``early_stopping`` only.
+        class_weight: How much the labels of each class count: ``"balanced"`` for weights inversely proportional to
+            their numbers, a dictionary from class to weight, or ``None`` for equal weights.
+        warm_start: Whether :meth:`fit` continues with the network of the previous fit.
+        n_jobs: Number of threads; one by default, -1 for all cores.
+        device: Where to train, e.g. ``"cuda"``; predictions are computed on the CPU.
+        on_epoch: A function called after each epoch as ``on_epoch(epoch, losses)``, see
+            :class:`hypergnn.training.Losses`. Training ends if it returns ``True``; what it raises leaves :meth:`fit`.
         random_state: A whole number for the same result each time, a ``numpy.random.RandomState``, or ``None`` for a
             different result each time. It determines the initial parameters, dropout and the held-out labels. Clusters
             and approximate neighbours have their own ``"seed"`` in ``construct_options``.
@@ -119,6 +142,11 @@ class HypergraphClassifier(ClassifierMixin, HypergraphEstimator):  # type: ignor
         n_epochs_no_change: int = 50,
         max_time: float = 60.0,
         verbose: bool = False,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        device: Any = "cpu",
+        on_epoch: OnLosses | None = None,
         random_state: Any = None,
     ) -> None:
         """Store the settings; :meth:`fit` checks them."""
@@ -139,92 +167,177 @@ class HypergraphClassifier(ClassifierMixin, HypergraphEstimator):  # type: ignor
         self.n_epochs_no_change = n_epochs_no_change
         self.max_time = max_time
         self.verbose = verbose
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.device = device
+        self.on_epoch = on_epoch
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, *, hypergraph: Hypergraph | None = None) -> HypergraphClassifier:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        hypergraph: Hypergraph | None = None,
+        memberships: Any = None,
+    ) -> HypergraphClassifier:
         """Learn from the labelled rows; the network sees all rows.
 
         Args:
             X: A table of numbers, an array or a sparse matrix, one row per vertex; for ``"attributes"`` any table, for
-                ``"text"`` strings.
+                ``"text"`` strings. ``None`` if the hypergraph is all there is: the network then sees the hyperedges of
+                each row.
             y: The label of each row; -1, ``None`` or NaN if it has none.
+            sample_weight: How much the label of each row counts; equally by default.
             hypergraph: A hypergraph whose vertices are the rows, to use in place of ``construct``.
+            memberships: The same as a sparse matrix of zeros and ones, rows × hyperedges, or as a table of two columns,
+                the row (its number, or its name in the index of ``X``) and the hyperedge.
 
         Raises:
             TypeError: If an argument has the wrong type.
             ValueError: If values or shapes are invalid, or no row has a label.
         """
-        self._build(X, hypergraph)
+        check_choice("model", self.model, ("auto", *MODELS))
+        self._build(X, hypergraph, memberships)
         if y is None:
             raise ValueError("HypergraphClassifier requires y to be passed, but the target y is None")
         check_order(row_names(X), row_names(y), "y must have its labels", "label", "Sort y: y.loc[X.index].")
         self.classes_, codes = encode_labels(y, self.hypergraph_.n_vertices)
+        by_class = class_weights(self.class_weight, self.classes_, codes)
+        weight = combined(as_sample_weight(sample_weight, codes.size), by_class)
         if self.model == "auto":
-            return self._select(X, codes)
-        fraction = self.validation_fraction if self.early_stopping else 0.0
-        trial = self._train(codes, len(self.classes_), fraction, self.n_epochs_no_change)
-        self.label_distributions_ = self._of_training(trial.scores.double().softmax(-1).numpy())
+            shares = self._select(codes, weight)
+        else:
+            fraction = self.validation_fraction if self.early_stopping else 0.0
+            trial = self._train(codes, len(self.classes_), fraction, self.n_epochs_no_change, weight)
+            shares = trial.scores.cpu().double().softmax(-1).numpy()
+        self.label_distributions_ = self._of_training(shares)
         self.transduction_ = self.classes_[self.label_distributions_.argmax(1)]
+        self._warn()
         return self
 
-    def _select(self, X: Any, codes: npt.NDArray[np.int64]) -> HypergraphClassifier:
-        """Choose among candidates within the labels."""
+    def _select(self, codes: Ids, weight: Floats | None) -> Floats:
+        """Choose among candidates within the labels; return the probabilities of the rows."""
+        for name in ("early_stopping", "warm_start"):
+            if getattr(self, name):
+                raise ValueError(f"{name} must be False with model='auto'; choose a network, e.g. model='hyper-conv'.")
+        self._config(self.max_epochs, "hyper-conv")  # refuses settings that no network can have
+        max_time = check_number("max_time", self.max_time)
         rng = generator(self.random_state)
-        known = divide(codes, len(self.classes_), rng)
-        self._views = Views(
-            self._relation.own(self._read(X, reset=False)),
-            self.hypergraph_,
-            has_members=self._relation.has_members,
-            seed=int(rng.randint(2**31 - 1)),
-        )
-        with one_thread():
-            self._mixture, self.report_ = select(
-                self._views, known, int(rng.randint(2**31 - 1)), self.max_time, print if self.verbose else lambda _: None
-            )
-            p = self._mixture.training(self._views)
+        known = divide(codes, len(self.classes_), rng, weight)
+        seeds = rng.randint(2**31 - 1, size=2).tolist()
+        self._views = Views(self._features, self.hypergraph_, has_members=self._relation.has_members, seed=seeds[0])
+        network = self._network_candidate(codes, weight) if self._is_given else None
+        progress = showing(Lines(), quiet=not self.verbose)
+        with threads(self.n_jobs), progress as say:
+            context = Context(self._views, known, seeds[1], self.n_jobs)
+            self._mixture, self.report_ = select(context, network, max_time, say)
+            shares = self._mixture.training(self._views)
         self._views.forget()
         self.structure_gain_ = self.report_.structure_gain
         self.structure_gain_std_ = self.report_.structure_gain_std
-        self.label_distributions_ = self._of_training(p)
-        self.transduction_ = self.classes_[self.label_distributions_.argmax(1)]
-        return self
+        return shares
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return the most probable class of each row; new rows join the hypergraph of the training rows."""
+    def _network_candidate(self, codes: Ids, weight: Floats | None) -> OfNetwork:
+        """A network that learns from some of the labelled rows."""
+
+        def train(rows: Ids, weight_decay: float, *, is_last: bool) -> tuple[Network, Floats]:
+            some = np.full_like(codes, -1)
+            some[rows] = codes[rows]
+            listener = self.on_epoch if is_last else None
+            network, trial = self._train_one(
+                "hyper-conv", some, len(self.classes_), 0.0, self.max_epochs, weight, listener, weight_decay
+            )
+            return network, trial.scores.cpu().double().softmax(-1).numpy()
+
+        return OfNetwork(train, (self.weight_decay, self.weight_decay / 10))
+
+    def _warn(self) -> None:
+        """Warn if the predictions are worth no more than the name of the largest class."""
+        n_classes, n_rows = len(self.classes_), len(self.transduction_)
+        if n_classes > 1 and n_rows >= _ENOUGH_ROWS and len(np.unique(self.label_distributions_.argmax(1))) == 1:
+            warnings.warn(_one_class(str(self.transduction_[0]), self.model), UserWarning, stacklevel=3)
+        elif (
+            self.model == "auto" and n_classes > 1 and n_rows >= _ENOUGH_ROWS and not self.report_.is_better_than_chance
+        ):
+            warnings.warn(self.report_.chance_warning(), UserWarning, stacklevel=3)
+
+    def predict(self, X: Any, *, hypergraph: Hypergraph | None = None, memberships: Any = None) -> npt.NDArray[Any]:
+        """Return the most probable class of each row; new rows join the hypergraph of the training rows.
+
+        Args:
+            X: The rows; ``None`` if the classifier was fitted without features.
+            hypergraph: The hyperedges of the rows, if the rule of ``construct`` is not to find them; its vertices are
+                the rows. Hyperedges with the name of one of training are that one; others are new and connect the rows
+                with each other. All rows then count as new.
+            memberships: The same as a matrix or table, as in :meth:`fit`.
+        """
         check_is_fitted(self)
-        found: npt.NDArray[Any] = self.classes_[self.predict_proba(X).argmax(1)]
+        shares = self.predict_proba(X, hypergraph=hypergraph, memberships=memberships)
+        found: npt.NDArray[Any] = self.classes_[shares.argmax(1)]
         return found
 
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return the probability of each class for each row, ``(rows, classes)``, in the order of :attr:`classes_`."""
-        check_is_fitted(self)
-        return self._of_rows(X, self.label_distributions_, self._probabilities)
+    def predict_proba(
+        self, X: Any, *, hypergraph: Hypergraph | None = None, memberships: Any = None
+    ) -> npt.NDArray[np.float64]:
+        """Return the probability of each class for each row, ``(rows, classes)``, in the order of :attr:`classes_`.
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        Arguments as for :meth:`predict`.
+        """
+        check_is_fitted(self)
+        return self._of_rows(X, self.label_distributions_, self._probabilities, hypergraph, memberships)
+
+    def score(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        hypergraph: Hypergraph | None = None,
+        memberships: Any = None,
+    ) -> float:
         """Return the accuracy: the share of rows whose label :meth:`predict` returns.
 
         Args:
             X: As in :meth:`predict`.
             y: A label for each row.
             sample_weight: Weight of each row; equal by default.
+            hypergraph: As in :meth:`predict`.
+            memberships: As in :meth:`predict`.
 
         Raises:
             ValueError: If a row has no label.
         """
         check_is_fitted(self)
         check_all_labelled(y, self.classes_)
-        return float(super().score(X, y, sample_weight=sample_weight))
+        found = self.predict(X, hypergraph=hypergraph, memberships=memberships)
+        return float(accuracy_score(y, found, sample_weight=sample_weight))
 
-    def explain(self, row: Any, *, target: Any = None) -> Explanation:
-        """Explain why a training row got its class: what each of its hyperedges contributed to the score.
+    def explain(
+        self,
+        row: Any,
+        *,
+        target: Any = None,
+        X: Any = None,
+        hypergraph: Hypergraph | None = None,
+        memberships: Any = None,
+    ) -> Explanation:
+        """Explain why a row got its class: what each of its hyperedges contributed to the score.
 
         Hyperedges appear by name: values of columns, words, or the names of a given hypergraph; a hyperedge of
         ``"knn"`` by the number of the row that it is around. Rows with equal features share the mean of their
         probabilities in :attr:`label_distributions_`; the explanation is of this row's own score.
 
         Args:
-            row: Its number in the training table, or its name if the hypergraph names its vertices.
-            target: The class to explain; by default the one in :attr:`transduction_`.
+            row: Its number in the training table, or its name if the hypergraph names its vertices. With later rows,
+                its number in ``X`` or its name in their hypergraph.
+            target: The class to explain; by default the predicted one.
+            X: Rows that come later, to explain one of them in place of a training row; ``None`` with ``hypergraph`` or
+                ``memberships`` if the classifier was fitted without features.
+            hypergraph: The hyperedges of the later rows, as in :meth:`predict`.
+            memberships: The same as a matrix or table.
 
         Raises:
             ValueError: If the row or the class does not exist.
@@ -240,23 +353,42 @@ class HypergraphClassifier(ClassifierMixin, HypergraphEstimator):  # type: ignor
             ('fruit', ['apple', 'bias', 'plum'])
         """
         check_is_fitted(self)
-        number = find_named("row", row, self.hypergraph_.vertex_names, self.hypergraph_.n_vertices)
-        wanted = self.transduction_[number] if target is None else target
         classes = self.classes_.tolist()
-        if wanted not in classes:
+        if target is not None and target not in classes:
             raise ValueError(
-                f"target must be one of the classes, {', '.join(map(repr, classes[:10]))}; got {wanted!r}."
+                f"target must be one of the classes, {', '.join(map(repr, classes[:10]))}; got {target!r}."
+            )
+        if self.model == "auto":
+            raise ValueError(
+                "explain needs a single network; 'auto' mixes several models. Fit HypergraphClassifier('hyper-conv') "
+                "to explain its predictions; report_ says what 'auto' uses."
             )
         named = SavedModel(self.network_, tuple(map(str, classes)), {})
+        if X is not None or hypergraph is not None or memberships is not None:
+            chosen = None if target is None else classes.index(target)
+            return self._explain_later(row, named, chosen, X, hypergraph, memberships)
+        number = find_named("row", row, self.hypergraph_.vertex_names, self.hypergraph_.n_vertices)
+        wanted = classes.index(self.transduction_[number] if target is None else target)
         with one_thread():
-            return explain(named, self.hypergraph_, number, x=self._features, target=classes.index(wanted))
+            return explain(named, self.hypergraph_, number, x=self._features, target=wanted)
 
-    def _probabilities(self, features: Any, memberships: sparse.csr_array) -> Tensor:
+    def _features_of(self, rows: Any) -> Any:
+        """What the estimator sees of each row: with ``"auto"``, what is known without the hypergraph."""
+        return self._relation.own(rows) if self.model == "auto" else self._relation.features(rows)
+
+    def _probabilities(self, features: Any, later: Later) -> Tensor:
         """The probabilities of new rows, ``(rows, n_classes)``."""
-        if not KINDS[self.model].structures:
-            scores = self.network_(as_features(features))
-        else:
-            blocks = self.hypergraph_.joined_by(memberships, self.depth)
-            scores = self.network_(self._with_new(features), hypergraph=blocks)
-        probabilities: Tensor = scores.double().softmax(-1)
+        if self.model == "auto":
+            return torch.from_numpy(self._mixture.new(self._views.of_new(features, later)))
+        probabilities: Tensor = self._scores_of(features, later).double().softmax(-1)
         return probabilities
+
+
+def _one_class(name: str, model: str) -> str:
+    """The warning if every row gets the same class."""
+    advice = (
+        "Check that X or the hypergraph has something to do with the labels, and label more rows."
+        if model == "auto"
+        else "Try model='auto', which compares several models, a smaller weight_decay or more epochs."
+    )
+    return f"every row was predicted to be of class {name!r}. {advice}"

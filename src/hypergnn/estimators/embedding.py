@@ -7,18 +7,21 @@ from typing import Any
 
 import numpy.typing as npt
 import torch
-from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from hypergnn._utils.checks import check_size
-from hypergnn.estimators.base import HypergraphEstimator, as_features, one_thread
+from hypergnn.estimators.base import HypergraphEstimator
+from hypergnn.estimators.compute import as_features, one_thread
 from hypergnn.estimators.labels import encode_labels
+from hypergnn.estimators.later import Later
+from hypergnn.estimators.weights import as_sample_weight
 from hypergnn.functional import hypergraph_conv
 from hypergnn.functional.projection import to_dense
 from hypergnn.models import KINDS
 from hypergnn.structures.hypergraph import Hypergraph
+from hypergnn.training.engine import OnLosses
 
 
 class HypergraphEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HypergraphEstimator):  # type: ignore[misc]
@@ -44,6 +47,11 @@ class HypergraphEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Hyp
         learning_rate: Step size of Adam.
         weight_decay: Factor of the L2 penalty.
         max_epochs: Number of training epochs.
+        warm_start: Whether :meth:`fit` continues with the network of the previous fit.
+        n_jobs: Number of threads; one by default, -1 for all cores.
+        device: Where to train.
+        on_epoch: A function called after each epoch as ``on_epoch(epoch, losses)``; it ends training if it returns
+            ``True``.
         random_state: Seed of training.
 
     Attributes:
@@ -83,6 +91,10 @@ class HypergraphEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Hyp
         learning_rate: float = 0.01,
         weight_decay: float = 0.01,
         max_epochs: int = 100,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        device: Any = "cpu",
+        on_epoch: OnLosses | None = None,
         random_state: Any = None,
     ) -> None:
         """Store the settings; :meth:`fit` checks them."""
@@ -100,6 +112,10 @@ class HypergraphEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Hyp
         self.learning_rate = learning_rate
         self.weight_decay = weight_decay
         self.max_epochs = max_epochs
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.device = device
+        self.on_epoch = on_epoch
         self.random_state = random_state
 
     def __sklearn_tags__(self) -> Any:
@@ -109,21 +125,32 @@ class HypergraphEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Hyp
         tags.transformer_tags.preserves_dtype = []
         return tags
 
-    def fit(self, X: Any, y: Any = None, *, hypergraph: Hypergraph | None = None) -> HypergraphEmbedding:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        hypergraph: Hypergraph | None = None,
+        memberships: Any = None,
+    ) -> HypergraphEmbedding:
         """Make the hypergraph, train the network if ``trained``, and embed the rows.
 
         Args:
             X: As in :meth:`HypergraphClassifier.fit`.
             y: Labels if ``trained``, otherwise ignored.
+            sample_weight: How much the label of each row counts if ``trained``, otherwise ignored.
             hypergraph: As in :meth:`HypergraphClassifier.fit`.
+            memberships: As in :meth:`HypergraphClassifier.fit`.
         """
-        self._build(X, hypergraph)
+        self._build(X, hypergraph, memberships)
+        weight = as_sample_weight(sample_weight, self.hypergraph_.n_vertices)
         if self.trained:
             check_size("depth", self.depth, minimum=2)
             if y is None:
                 raise ValueError("HypergraphEmbedding(trained=True) requires y to be passed, but the target y is None")
             classes, codes = encode_labels(y, self.hypergraph_.n_vertices)
-            self._train(codes, len(classes), 0.0, self.max_epochs)
+            self._train(codes, len(classes), 0.0, self.max_epochs, weight)
         else:
             check_size("steps", self.steps, minimum=1)
         with one_thread(), torch.no_grad():
@@ -131,10 +158,16 @@ class HypergraphEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Hyp
         self._n_features_out = self.embedding_.shape[1]
         return self
 
-    def transform(self, X: Any) -> npt.NDArray[Any]:
-        """Return the embedding of each row; new rows join the hypergraph of the training rows."""
+    def transform(self, X: Any, *, hypergraph: Hypergraph | None = None, memberships: Any = None) -> npt.NDArray[Any]:
+        """Return the embedding of each row; new rows join the hypergraph of the training rows.
+
+        Args:
+            X: The rows.
+            hypergraph: As in :meth:`HypergraphClassifier.predict`.
+            memberships: As in :meth:`HypergraphClassifier.predict`.
+        """
         check_is_fitted(self)
-        return self._of_rows(X, self.embedding_, self._embed_new)
+        return self._of_rows(X, self.embedding_, self._embed_new, hypergraph, memberships)
 
     def _embed(self) -> Tensor:
         x = as_features(self._features)
@@ -144,14 +177,14 @@ class HypergraphEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Hyp
             x = hypergraph_conv(x, self.hypergraph_, normalization="row")
         return to_dense(x)
 
-    def _embed_new(self, features: Any, memberships: sparse.csr_array) -> Tensor:
+    def _embed_new(self, features: Any, later: Later) -> Tensor:
         """The embedding of new rows."""
         if self.trained and not KINDS[self.model].structures:
             return to_dense(self.network_.hidden(as_features(features)))
         if self.trained:
-            blocks = self.hypergraph_.joined_by(memberships, self.depth - 1)
+            blocks = later.blocks(self.hypergraph_, self.depth - 1)
             return to_dense(self.network_.hidden(self._with_new(features), hypergraph=blocks))
         x = self._with_new(features)
-        for block in self.hypergraph_.joined_by(memberships, self.steps):
+        for block in later.blocks(self.hypergraph_, self.steps):
             x = hypergraph_conv(x, block, normalization="row")
         return to_dense(x)

@@ -48,6 +48,12 @@ def encode_labels(y: Any, n_rows: int) -> tuple[npt.NDArray[Any], Ids]:
         np.unique(labels)
     except TypeError as error:
         raise TypeError(f"y must hold labels of one kind, all strings or all numbers: {error}.") from error
+    if labels.dtype.kind == "f" and (labels != np.floor(labels)).any():
+        broken = labels[labels != np.floor(labels)][0]
+        raise ValueError(
+            f"Unknown label type: continuous. y must hold classes; got numbers such as {broken}. To predict numbers, "
+            "use HypergraphRegressor; to use these as classes, pass them as strings."
+        )
     check_classification_targets(labels)
     if labels.dtype.kind == "f" and (codes < 0).any():  # whole numbers, turned into floats by a NaN among them
         labels = labels.astype(np.int64)

@@ -159,6 +159,44 @@ class TextRows:
         return self._relation.join(X)
 
 
+class MembershipRows:
+    """Rows without features: all that is known of them is their hyperedges.
+
+    The network sees the hyperedges of each row as sparse features: rare ones count more, by the logarithm of their
+    inverse size, and each row has length 1.
+
+    Example:
+        >>> rows = MembershipRows(Hypergraph.from_hyperedges([[0, 1, 2], [2]], n_vertices=3))
+        >>> rows.features().toarray().round(2)[2]
+        array([0.51, 0.86], dtype=float32)
+    """
+
+    has_members = False
+
+    def __init__(self, hypergraph: Hypergraph) -> None:
+        """Learn how rare each hyperedge is."""
+        self.hypergraph = hypergraph
+        size = hypergraph.hyperedge_degree().cpu().numpy()
+        self._rarity = 1 + np.log((1 + hypergraph.n_vertices) / (1 + size))  # (M,)
+
+    def features(self, X: Any = None) -> sparse.csr_array:  # noqa: ARG002
+        """The features of the training rows, float32, ``(N, M)``."""
+        return self.features_of(self.hypergraph.to_scipy())
+
+    def own(self, X: Any = None) -> sparse.csr_array:
+        """The features of the training rows."""
+        return self.features(X)
+
+    def features_of(self, memberships: sparse.csr_array) -> sparse.csr_array:
+        """The features of rows with these hyperedges, float32, ``(rows, M)``."""
+        weighted = sparse.csr_array(memberships @ sparse.diags_array(self._rarity))
+        return sparse.csr_array(normalize(weighted), dtype=np.float32)
+
+    def join(self, X: Any) -> sparse.csr_array:  # noqa: ARG002
+        """Rows without features cannot join by a rule; their hyperedges must be given."""
+        raise ValueError("the hyperedges of later rows must be given: the estimator was fitted without features.")
+
+
 def nearest_neighbours(positions: Any, n_neighbors: int, options: Mapping[str, Any]) -> Relation:
     """Relate each row to its nearest neighbours, at most all other rows; a single row to itself."""
     n_rows = positions.shape[0]

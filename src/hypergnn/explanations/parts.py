@@ -21,8 +21,8 @@ from hypergnn.functional.pairwise import link_scalings
 from hypergnn.functional.projection import project, to_dense
 from hypergnn.kernels import segment_sum
 from hypergnn.layers import Layer
+from hypergnn.structures.base import TwoSided
 from hypergnn.structures.graph import Graph
-from hypergnn.structures.hypergraph import Hypergraph
 from hypergnn.structures.shared_graph import SharedGraph
 
 _ORDER = ("hyperedge", "itself", "link")
@@ -104,15 +104,29 @@ def parts_of(call: Call, vertex: int, target: int, n_blocks: int) -> list[Part]:
 
 
 def attention_of(call: Call) -> Attention:
-    """The attention of a layer; ``None`` on each side where it has none."""
+    """The attention of a layer's receivers; ``None`` on each side where it has none."""
     if not isinstance(call.layer, ATTENTIONS):
         return Attention(None, None)
+    H = _two_sided(call)
+    if H is not None and not H.shares_pairs:
+        layer = cast(layers.HypergraphAttention, call.layer)
+        own = layer._of_receivers(layer._project(call.x), None, H, layer.a_vertex, layer.a_hyperedge)
+        return Attention(None, own["of_receivers"])
+    return Attention(*_of_senders(call))
+
+
+def _of_senders(call: Call) -> tuple[Tensor | None, Tensor | None]:
+    """The attention of a layer's senders over directed links and incidences."""
     given = {} if call.x_hyperedge is None else {"x_hyperedge": call.x_hyperedge}
     _, *attention = call.layer(call.x, *call.structures, return_attention=True, **given)
     if isinstance(call.layer, layers.MeanAttention):
-        return Attention(*attention)
-    is_pairwise = isinstance(call.layer, layers.GraphAttention)
-    return Attention(attention[0], None) if is_pairwise else Attention(None, attention[0])
+        return attention[0], attention[1]
+    return (attention[0], None) if isinstance(call.layer, layers.GraphAttention) else (None, attention[0])
+
+
+def _two_sided(call: Call) -> TwoSided | None:
+    """The hypergraph of a call, or the block of one."""
+    return next((one for one in call.structures if isinstance(one, TwoSided)), None)
 
 
 def _skip_column(layer: Layer, target: int) -> Tensor:
@@ -135,7 +149,7 @@ def _by_block(x: Features, projection: Tensor, n_blocks: int) -> Tensor:
 def _paths(call: Call, vertex: int, heads: list[int], values: Tensor) -> Iterator[_Paths]:
     """All paths over which the vertex receives features."""
     graph = next((one for one in call.structures if isinstance(one, (Graph, SharedGraph))), None)
-    H = next((one for one in call.structures if isinstance(one, Hypergraph)), None)
+    H = _two_sided(call)
     if graph is None and H is None:
         yield _Paths("itself", [vertex], None, torch.ones(1, len(heads)), values[vertex].unsqueeze(0))
         return
@@ -151,26 +165,31 @@ def _paths(call: Call, vertex: int, heads: list[int], values: Tensor) -> Iterato
 
 
 def _through_hyperedges(
-    call: Call, H: Hypergraph, vertex: int, attended: Tensor | None, heads: list[int], values: Tensor
+    call: Call, H: TwoSided, vertex: int, attended: Tensor | None, heads: list[int], values: Tensor
 ) -> _Paths:
     layer = cast(Any, call.layer)
+    sent = attended
     if attended is None:
         weight = layer.hyperedge_weight(call.x, H) if isinstance(layer, layers.HypergraphConv) else None
         scaled = scalings(H, layer.normalization, layer.projection.dtype, weight)
-    else:
+    elif H.shares_pairs:
         scaled = attended_scalings(H, attended, layer.normalization)
+    else:
+        sent = cast(Tensor, _of_senders(call)[1])
+        scaled = attended_scalings(H, sent, layer.normalization, of_receivers=attended)
     left, middle, right = (_of_heads(one, heads) for one in scaled)
-    incidence = _of_heads(attended, heads)
-    if incidence is None:
-        incidence = values.new_ones(H.n_incidences, len(heads))
+    sends, receives = (
+        values.new_ones(pairs.n_pairs, len(heads)) if one is None else cast(Tensor, _of_heads(one, heads))
+        for pairs, one in ((H.senders, sent), (H.receivers, attended))
+    )
     with_ones = torch.cat([values, torch.ones_like(values[..., :1])], -1)  # a column of ones sums the entries of T
-    sums = segment_sum(_times(with_ones, right), by=H.incidence.T, values=incidence)  # Hᵀ right X P  (M, heads, ...)
-    own = slice(*H.incidence.offsets[vertex : vertex + 2].tolist())
-    hyperedges = H.hyperedge[own].long()
-    through = _times(_times(sums, middle)[hyperedges], incidence[own])
+    sums = segment_sum(_times(with_ones, right), by=H.senders.T, values=sends)  # Sᵀ right X P  (M, heads, ...)
+    own = slice(*H.receivers.offsets[vertex : vertex + 2].tolist())
+    hyperedges = H.receivers.members[own].long()
+    through = _times(_times(sums, middle)[hyperedges], receives[own])
     if left is not None:
         through = left[vertex].unsqueeze(-1) * through
-    attention = None if attended is None else incidence[own]
+    attention = None if attended is None else receives[own]
     return _Paths("hyperedge", hyperedges.tolist(), attention, through[..., -1], through[..., :-1])
 
 

@@ -21,6 +21,7 @@ from hypergnn.layers import Layer
 from hypergnn.loader.receptive_field import Structure
 from hypergnn.models import KINDS, Network, check_structures
 from hypergnn.persistence.models import SavedModel
+from hypergnn.structures.block import Block
 from hypergnn.structures.graph import Graph
 from hypergnn.structures.hypergraph import Hypergraph
 from hypergnn.structures.incidence import Incidence
@@ -46,7 +47,7 @@ class _Question:
 
     model: Network | Layer
     x: Features
-    structures: Mapping[str, Structure]
+    structures: Mapping[str, Structure | Block]
     class_names: Sequence[str]
     x_hyperedge: Tensor | None
 
@@ -67,7 +68,7 @@ class _Question:
 
 def explain(
     model: SavedModel | Network | Layer,
-    H: Dataset | Hypergraph | None,
+    H: Dataset | Hypergraph | Block | None,
     vertex: Any,
     x: Any = None,
     graph: Graph | SharedGraph | None = None,
@@ -84,7 +85,8 @@ def explain(
     Args:
         model: A network, a model loaded with :func:`hypergnn.load`, or a single layer.
         H: A dataset, whose features are scaled and ordered as in training; or a hypergraph, together with ``x``; or
-            ``None``, for a model that takes only a graph.
+            a block that makes all vertices that it reads, such as the first of ``joined_by(…, depth=2)``, for new
+            vertices; or ``None``, for a model that takes only a graph.
         vertex: The name or number of the vertex.
         x: With a hypergraph, the features as the network takes them: a tensor, an array or a SciPy sparse matrix.
         graph: With a hypergraph, the graph, if the model takes one.
@@ -127,7 +129,7 @@ def explain(
         target_name=str(asked.class_names[chosen]),
         logit=float(logit),
         score=float(row[chosen]),
-        activation="ELU" if is_network else None,
+        activation="ELU" if isinstance(asked.model, Network) and not asked.model.linear_output else None,
         probability=float(row.softmax(-1)[chosen]) if is_network else None,
         parts=tuple(parts),
         names=tuple(_part_name(part, asked) for part in parts),
@@ -143,8 +145,10 @@ def _question(model: Any, H: Any, x: Any, graph: Graph | SharedGraph | None, x_h
             f"model must be a network, a loaded model or a layer of hypergnn; got {type(model).__name__}. "
             "For a HypergraphClassifier, call its explain(row)."
         )
-    if H is not None and not isinstance(H, (Dataset, Hypergraph)):
+    if H is not None and not isinstance(H, (Dataset, Hypergraph, Block)):
         raise TypeError(f"H must be a Hypergraph or a Dataset; got {type(H).__name__}.")
+    if isinstance(H, Block) and H.rows is not None:
+        raise ValueError("H must make all vertices that it reads; got a block that makes some of them.")
     if isinstance(H, Dataset):
         if x is not None or graph is not None:
             raise ValueError("x and graph must be omitted with a Dataset, which contains them.")
@@ -207,7 +211,7 @@ def _run(asked: _Question) -> tuple[Tensor, list[Call]]:
     return run_network(asked.model, asked.x, given)
 
 
-def run_network(network: Network, x: Features, structures: Sequence[Structure]) -> tuple[Tensor, list[Call]]:
+def run_network(network: Network, x: Features, structures: Sequence[Structure | Block]) -> tuple[Tensor, list[Call]]:
     """The scores of a network without dropout, ``(N, n_classes)``, and the call of each layer.
 
     Args:
@@ -219,7 +223,8 @@ def run_network(network: Network, x: Features, structures: Sequence[Structure]) 
     for layer in cast(list[Layer], list(network.layers)):
         linear = layer._linear(x, *structures)
         calls.append(Call(layer, x, tuple(structures), None, linear))
-        x = elu_dropout(linear, layer.bias)
+        is_linear = network.linear_output and layer is network.layers[-1]
+        x = layer._with_bias(linear) if is_linear else elu_dropout(linear, layer.bias)
     return cast(Tensor, x), calls
 
 
@@ -240,7 +245,7 @@ def _attention(calls: Sequence[Call], vertex: int, asked: _Question) -> Iterator
         found: list[tuple[str, int, list[float]]] = []
         if incidence is not None:
             H: Any = asked.structures["hypergraph"]
-            found += [("hyperedge", *pair) for pair in _of_vertex(vertex, H.incidence, incidence)]
+            found += [("hyperedge", *pair) for pair in _of_vertex(vertex, H.receivers, incidence)]
         if links is not None:
             graph: Any = asked.structures["graph"]
             pairs = _of_vertex(vertex, graph.links, links)

@@ -33,6 +33,7 @@ class Network(nn.Module):
         config: What it is made of.
         n_features: Features of each vertex.
         n_classes: Number of scores.
+        linear_output: Whether the last layer has no ELU after it, as a regression needs it.
 
     Example:
         >>> from hypergnn import Hypergraph
@@ -41,9 +42,10 @@ class Network(nn.Module):
         torch.Size([4, 3])
     """
 
-    def __init__(self, config: Config, n_features: int, n_classes: int) -> None:
+    def __init__(self, config: Config, n_features: int, n_classes: int, *, linear_output: bool = False) -> None:
         """Create and draw the parameters."""
         super().__init__()
+        self.linear_output = linear_output
         self.config = config
         self.n_features = n_features
         self.n_classes = n_classes
@@ -61,7 +63,7 @@ class Network(nn.Module):
             cast(Layer, layer).reset_parameters(generator)
 
     @classmethod
-    def empty(cls, config: Config, n_features: int, n_classes: int) -> Network:
+    def empty(cls, config: Config, n_features: int, n_classes: int, *, linear_output: bool = False) -> Network:
         """A network whose parameters are yet to be given; it draws no random numbers.
 
         Example:
@@ -69,14 +71,20 @@ class Network(nn.Module):
             device(type='meta')
         """
         with torch.device("meta"):
-            return cls(config, n_features, n_classes)
+            return cls(config, n_features, n_classes, linear_output=linear_output)
 
     @classmethod
     def from_parameters(
-        cls, config: Config, n_features: int, n_classes: int, parameters: Mapping[str, Tensor]
+        cls,
+        config: Config,
+        n_features: int,
+        n_classes: int,
+        parameters: Mapping[str, Tensor],
+        *,
+        linear_output: bool = False,
     ) -> Network:
         """A network with given parameters, in evaluation mode."""
-        network = cls.empty(config, n_features, n_classes)
+        network = cls.empty(config, n_features, n_classes, linear_output=linear_output)
         network.load_state_dict(dict(parameters), assign=True)
         return network.requires_grad_().eval()
 
@@ -142,7 +150,9 @@ class Network(nn.Module):
         for number, (layer, structures) in enumerate(zip(self.layers, steps, strict=False)):
             is_last = number + 1 == len(steps)
             next_rate, next_rows = (0.0, None) if is_last else (rate, steps[number + 1])
-            if number == 0 and known is not None:
+            if self.linear_output and number + 1 == len(self.layers):
+                x = layer(x, *structures)
+            elif number == 0 and known is not None:
                 own = cast(Layer, layer)
                 linear = own._aggregated(project(known, own.projection), x)
                 x = activate(linear, own.bias, next_rate, of=next_rows)

@@ -82,6 +82,8 @@ def save(
         "about": _as_json("about", about or {}),
         "hypergraph": None if hypergraph is None else _as_json("hypergraph", hypergraph),
     }
+    if network.linear_output:
+        header["linear_output"] = True
     tensors = network.state_dict()
     if vertex_names is not None:
         tensors[_NAMES], header[_NAMES] = name_tensors.to_tensor(np.asarray(vertex_names))
@@ -138,4 +140,5 @@ def _network(header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Networ
     if config.depth > len(tensors):
         raise ValueError(f"there must be tensors for {config.depth} layers; got {len(tensors)} tensors.")
     own = {name: tensor.clone() for name, tensor in tensors.items()}
-    return Network.from_parameters(config, header["n_features"], len(header["class_names"]), own)
+    sizes = (header["n_features"], len(header["class_names"]))
+    return Network.from_parameters(config, *sizes, own, linear_output=header.get("linear_output", False) is True)

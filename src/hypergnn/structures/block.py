@@ -17,7 +17,8 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-from hypergnn.structures.base import STATIC, Structure, TwoSided
+from hypergnn._utils.checks import Names
+from hypergnn.structures.base import LABEL, STATIC, Structure, TwoSided
 from hypergnn.structures.incidence import Ids, Incidence
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ class Block(TwoSided):
         read: Ids in the whole of the vertices that the layer reads, one per row of ``x``.
         made: Ids in the whole of the vertices that it makes, one per row of its result.
         attention: Whether each sender comes with all of its hyperedges, as a layer that attends needs it.
+        vertex_names: What the vertices read are called, if new vertices join a hypergraph that names them.
+        hyperedge_names: What the hyperedges are called, likewise.
     """
 
     senders: Incidence
@@ -52,6 +55,8 @@ class Block(TwoSided):
     is_centred: bool = field(default=False, metadata=STATIC)
     attention: bool = field(default=False, metadata=STATIC)
     shares_pairs: bool = field(default=True, metadata=STATIC)
+    vertex_names: Names | None = field(default=None, metadata=LABEL)
+    hyperedge_names: Names | None = field(default=None, metadata=LABEL)
 
     @classmethod
     def _around(cls, H: TwoSided, made: Ids, reach: Reach, read: Ids | None = None) -> Block:
@@ -95,18 +100,29 @@ class Block(TwoSided):
         return block if H.device.type == "cpu" else block.to(H.device)
 
     @classmethod
-    def _joining(cls, H: TwoSided, new: Incidence, *, makes_all: bool) -> Block:
-        """The block in which new vertices receive from the hyperedges of ``H`` and send to none.
+    def _joining(cls, H: TwoSided, new: Incidence, brought: TwoSided | None, *, makes_all: bool) -> Block:
+        """The block in which new vertices receive from the hyperedges of ``H``, and send only to those they bring.
 
         Args:
             H: The hypergraph.
             new: New vertices × hyperedges of ``H``.
+            brought: A hypergraph of the new vertices, whose hyperedges follow those of ``H``.
             makes_all: Whether to make the vertices of ``H`` as well, as a layer before the last one must.
         """
         n_old, n_new = H.n_vertices, new.n_rows
         rows = np.arange(n_old, n_old + n_new)
-        senders = H.senders._replace(offsets=torch.cat([H.senders.offsets, H.senders.offsets[-1:].expand(n_new)]))
-        degree = weighted_degree(new, H.weight.cpu()).to(H.device)
+        senders, weight, size, centroid = H.senders, H.weight, H._hyperedge_degree, H.centroid
+        sent = H.weight.new_zeros(n_new)
+        if brought is None:
+            senders = senders._replace(offsets=torch.cat([senders.offsets, senders.offsets[-1:].expand(n_new)]))
+        else:
+            senders = _stacked(senders, brought.senders, shift=H.n_hyperedges).to(H.device)
+            new = _side_by_side(new, brought.receivers)
+            weight = torch.cat([weight, brought.weight.to(H.device)])
+            size = torch.cat([size, brought._hyperedge_degree.to(H.device)])
+            sent = brought._sender_degree.to(H.device)
+            centroid = _all_centroids(H, brought)
+        degree = weighted_degree(new, weight.cpu()).to(H.device)
         receivers = new.to(H.device)
         if makes_all:
             rows, receivers = np.arange(n_old + n_new), _stacked(H.receivers, new).to(H.device)
@@ -114,17 +130,19 @@ class Block(TwoSided):
         return cls(
             senders,
             receivers,
-            weight=H.weight,
-            _sender_degree=torch.cat([H._sender_degree, degree.new_zeros(n_new)]),
+            weight=weight,
+            _sender_degree=torch.cat([H._sender_degree, sent]),
             _receiver_degree=torch.cat([H._receiver_degree, degree]) if makes_all else degree,
-            _hyperedge_degree=H._hyperedge_degree,
+            _hyperedge_degree=size,
             read=ids,
             made=torch.from_numpy(rows).to(H.device),
             rows=None if makes_all else torch.from_numpy(rows).to(H.device),
-            centroid=H.centroid,
-            is_centred=H.is_centred,
+            centroid=centroid,
+            is_centred=H.is_centred and (brought is None or brought.is_centred),
             attention=True,
             shares_pairs=False,
+            vertex_names=_all_names(H, brought, "vertex_names", n_old, n_new),
+            hyperedge_names=_all_names(H, brought, "hyperedge_names", H.n_hyperedges, weight.shape[0] - H.n_hyperedges),
         )
 
     def to(self, device: torch.device | str) -> Block:
@@ -233,12 +251,40 @@ def weighted_degree(pairs: Incidence, weight: Tensor | None) -> Tensor:
     return torch.from_numpy(sparse.csr_array(arrays, shape=(pairs.n_rows, pairs.n_columns)) @ weight.numpy())
 
 
-def _stacked(above: Incidence, below: Incidence) -> Incidence:
-    """The rows of one incidence, then those of another, with the same columns."""
+def _stacked(above: Incidence, below: Incidence, *, shift: int = 0) -> Incidence:
+    """The rows of one incidence, then those of another, whose columns are those of the first or start at ``shift``."""
     rows = [above.rows().cpu().numpy(), below.rows().cpu().numpy() + above.n_rows]
-    columns = [above.members.cpu().numpy(), below.members.cpu().numpy()]
-    n_rows = above.n_rows + below.n_rows
-    return Incidence.from_pairs(np.concatenate(rows), np.concatenate(columns), n_rows, above.n_columns)
+    columns = [above.members.cpu().numpy(), below.members.cpu().numpy() + shift]
+    sizes = (above.n_rows + below.n_rows, max(above.n_columns, shift + below.n_columns))
+    return Incidence.from_pairs(np.concatenate(rows), np.concatenate(columns), *sizes)
+
+
+def _side_by_side(left: Incidence, right: Incidence) -> Incidence:
+    """The columns of one incidence, then those of another, with the same rows."""
+    rows = [one.rows().cpu().numpy() for one in (left, right)]
+    columns = [left.members.cpu().numpy(), right.members.cpu().numpy() + left.n_columns]
+    sizes = (left.n_rows, left.n_columns + right.n_columns)
+    return Incidence.from_pairs(np.concatenate(rows), np.concatenate(columns), *sizes)
+
+
+def _all_names(H: TwoSided, brought: TwoSided | None, what: str, n_own: int, n_new: int) -> Names | None:
+    """The names of old and new vertices or hyperedges, by their numbers where they have none; ``None`` without any."""
+    own, new = (getattr(one, what, None) for one in (H, brought))
+    if own is None and new is None:
+        return None
+    first = list(range(n_own)) if own is None else own.tolist()
+    second = list(range(n_own, n_own + n_new)) if new is None else new.tolist()
+    return np.fromiter([*first, *second], dtype=object, count=n_own + n_new)
+
+
+def _all_centroids(H: TwoSided, brought: TwoSided) -> Tensor | None:
+    """The centroids of the hyperedges of ``H`` and of those brought, whose vertices follow those of ``H``."""
+    if H.centroid is None and brought.centroid is None:
+        return None
+    none = [torch.full((one.n_hyperedges,), -1, device=H.device) for one in (H, brought)]
+    own = none[0] if H.centroid is None else H.centroid
+    other = none[1] if brought.centroid is None else brought.centroid.to(H.device)
+    return torch.cat([own, torch.where(other < 0, -1, other + H.n_vertices)])
 
 
 def _unique(pairs: Incidence, rows: Ids) -> npt.NDArray[np.int64]:

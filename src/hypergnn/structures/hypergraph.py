@@ -239,16 +239,25 @@ class Hypergraph(StoredStructure, TwoSided):
         made = as_ids("vertices", vertices, self.n_vertices, "n_vertices")
         return Block._around(self, made, Reach.of(self, made, attention=attention))
 
-    def joined_by(self, memberships: sparse.sparray | sparse.spmatrix, depth: int = 1) -> list[Block]:
+    def joined_by(
+        self,
+        memberships: sparse.sparray | sparse.spmatrix,
+        depth: int = 1,
+        *,
+        brought: Hypergraph | None = None,
+    ) -> list[Block]:
         """Blocks in which new vertices receive from the hyperedges, one per layer of a network.
 
-        Hyperedges and vertices stay what they are, and no new vertex depends on another: one with the memberships of a
-        vertex receives what that vertex receives. The features are those of the vertices followed by those of the new
-        ones; the last block makes the new ones only.
+        Hyperedges and vertices stay what they are: a new vertex with the memberships of a vertex receives what that
+        vertex receives. The features are those of the vertices followed by those of the new ones; the last block makes
+        the new ones only. New vertices depend on each other only through hyperedges that they bring: to these they also
+        send. The whole is then the directed hypergraph in which the tails of a hyperedge are the vertices that it had
+        before and, of a brought one, its new vertices; ``D`` of the senders counts the hyperedges that they send to.
 
         Args:
             memberships: SciPy sparse matrix of zeros and ones, one row per new vertex and one column per hyperedge.
             depth: Number of layers.
+            brought: New hyperedges among the new vertices, which are its vertices.
 
         Example:
             >>> from scipy.sparse import csr_array
@@ -263,9 +272,13 @@ class Hypergraph(StoredStructure, TwoSided):
         if shape[1] != self.n_hyperedges:
             raise ValueError(f"memberships must have {self.n_hyperedges} columns, one per hyperedge; got {shape[1]}.")
         check_size("depth", depth, minimum=1)
+        if brought is not None and brought.n_vertices != shape[0]:
+            raise ValueError(
+                f"brought must have {shape[0]} vertices, one per row of memberships; got {brought.n_vertices}."
+            )
         new = Incidence.from_pairs(row, column, *shape)
-        last = Block._joining(self, new, makes_all=False)
-        return [*[Block._joining(self, new, makes_all=True)] * (depth - 1), last] if depth > 1 else [last]
+        last = Block._joining(self, new, brought, makes_all=False)
+        return [*[Block._joining(self, new, brought, makes_all=True)] * (depth - 1), last] if depth > 1 else [last]
 
     def to_scipy(self) -> sparse.csr_array:
         """The ``(N, M)`` incidence matrix of zeros and ones; the weights stay in :attr:`weight`.

@@ -11,19 +11,22 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import Parameter
 
-from hypergnn.kernels import cross_entropy
 from hypergnn.kernels.cpu.buffers import reused_buffers
 from hypergnn.kernels.dropout import seeded
 from hypergnn.models import Config, Network
 from hypergnn.structures.sparse_features import SparseFeatures
 from hypergnn.training.adam import Adam
+from hypergnn.training.losses import Losses, losses_of
 from hypergnn.training.plan import Part, Plan, Task
 
 Parameters = dict[str, Parameter]
+OnLosses = Callable[[int, Losses], object]
+"""Called after each epoch with its number and the losses; training stops if it returns ``True``."""
 
 
 @dataclass(frozen=True)
@@ -34,14 +37,14 @@ class Trial:
     epochs: int
     best_epoch: int
     accuracy: dict[str, float]
-    """In percent, for ``train``, ``val`` and ``test``; NaN for an empty part of the split."""
+    """In percent, for ``train``, ``val`` and ``test``; NaN for an empty part of the split, and in a regression."""
     loss: dict[str, float]
     seconds: float
     curves: dict[str, list[float]]
     """``train_loss`` and ``val_loss`` of each epoch; ``val_loss`` is empty without validation vertices."""
     parameters: dict[str, Tensor]
     scores: Tensor
-    """Class scores of every vertex, ``(N, n_classes)``."""
+    """Class scores or predicted numbers of every vertex, ``(N, n_classes)``."""
 
 
 @dataclass
@@ -59,7 +62,13 @@ class _State:
 
 
 def train(
-    plan: Plan, config: Config, seeds: Sequence[int], *, on_epoch: Callable[[int, int], None] | None = None
+    plan: Plan,
+    config: Config,
+    seeds: Sequence[int],
+    *,
+    on_epoch: Callable[[int, int], None] | None = None,
+    on_losses: OnLosses | None = None,
+    start: Mapping[str, Tensor] | None = None,
 ) -> Iterator[Trial]:
     """Train one trial per seed together, and yield each as soon as it ends.
 
@@ -68,19 +77,27 @@ def train(
         config: The settings.
         seeds: One per trial, all different.
         on_epoch: Called after each epoch with its number and the number of trials still in training.
+        on_losses: Called after each epoch with its number and the losses of the trials still in training. If it returns
+            ``True``, they all end with this epoch.
+        start: Parameters to start from, the same for each trial; drawn from the seed if omitted.
     """
     with reused_buffers():
-        yield from _train(plan, config, seeds, on_epoch)
+        yield from _train(plan, config, seeds, on_epoch, on_losses, start)
 
 
 def _train(
-    plan: Plan, config: Config, seeds: Sequence[int], on_epoch: Callable[[int, int], None] | None
+    plan: Plan,
+    config: Config,
+    seeds: Sequence[int],
+    on_epoch: Callable[[int, int], None] | None,
+    on_losses: OnLosses | None,
+    start_from: Mapping[str, Tensor] | None,
 ) -> Iterator[Trial]:
     task = plan.task
     # One network per mode: switching the mode of a network takes longer than some layers.
-    network, evaluator = (Network.empty(config, task.n_features, task.n_classes) for _ in range(2))
+    network, evaluator = (_empty(task, config) for _ in range(2))
     evaluator.eval()
-    state = _start(network, config, seeds, task.y.device)
+    state = _start(network, config, seeds, task.y.device, start_from)
     for one in (network, evaluator):
         _use(one, state.parameters)
     for epoch in range(config.max_epochs):
@@ -89,9 +106,7 @@ def _train(
         for curve, loss in zip(state.curves, train_loss.tolist(), strict=True):
             curve["train_loss"].append(loss)
         if plan.validation is not None:
-            val_loss = cross_entropy(
-                _scores(evaluator, plan.validation), plan.validation.y, plan.validation.rows
-            ).tolist()
+            val_loss = _losses(_scores(evaluator, plan.validation), plan.validation).tolist()
             _keep_best(state, val_loss, epoch)
             for curve, loss in zip(state.curves, val_loss, strict=True):
                 curve["val_loss"].append(loss)
@@ -99,7 +114,7 @@ def _train(
             state.best, state.best_epoch = state.parameters, [epoch] * len(state.seeds)
         share = (time.perf_counter() - start) / len(state.seeds)
         state.seconds = [seconds + share for seconds in state.seconds]
-        is_last = epoch + 1 == config.max_epochs
+        is_last = epoch + 1 == config.max_epochs or _is_stopped(on_losses, state, epoch)
         over = [is_last or epoch - best >= config.patience for best in state.best_epoch]
         if on_epoch is not None:
             on_epoch(epoch, len(state.seeds))
@@ -112,12 +127,33 @@ def _train(
             return
 
 
-def _start(network: Network, config: Config, seeds: Sequence[int], device: torch.device) -> _State:
+def _is_stopped(on_losses: OnLosses | None, state: _State, epoch: int) -> bool:
+    """Report the losses of an epoch, and return whether the listener wants training to end."""
+    if on_losses is None:
+        return False
+    last = {name: [curve[name][-1] for curve in state.curves if curve[name]] for name in ("train_loss", "val_loss")}
+    val = np.array(last["val_loss"]) if last["val_loss"] else None
+    return on_losses(epoch, Losses(tuple(state.seeds), np.array(last["train_loss"]), val)) is True
+
+
+def _empty(task: Task, config: Config) -> Network:
+    return Network.empty(config, task.n_features, task.n_classes, linear_output=task.y.is_floating_point())
+
+
+def _start(
+    network: Network,
+    config: Config,
+    seeds: Sequence[int],
+    device: torch.device,
+    given: Mapping[str, Tensor] | None,
+) -> _State:
     drawn = []
     # Not Module.to_empty: for meta tensors it imports sympy, which takes 0.7 seconds and adds a warning filter.
     network.load_state_dict({name: torch.empty(one.shape) for name, one in network.named_parameters()}, assign=True)
     for seed in seeds:
         network.reset_parameters(torch.Generator().manual_seed(seed))
+        if given is not None:
+            network.load_state_dict(dict(given))
         drawn.append({name: parameter.detach().clone() for name, parameter in network.named_parameters()})
     parameters = {name: Parameter(torch.stack([one[name] for one in drawn]).to(device)) for name in drawn[0]}
     return _State(
@@ -137,7 +173,7 @@ def _step(network: Network, part: Part, state: _State, epoch: int) -> Tensor:
     x = part.x if isinstance(part.x, SparseFeatures) else part.x.expand(len(state.seeds), *part.x.shape)
     with seeded(state.seeds, epoch, part.places):
         scores = network._scores(x, part.steps, part.known)
-    losses = cross_entropy(scores, part.y, part.rows)
+    losses = _losses(scores, part)
     losses.sum().backward()
     state.optimizer.step()
     return losses.detach()
@@ -148,6 +184,10 @@ def _use(network: Network, parameters: Parameters) -> None:
     for name, parameter in parameters.items():
         layer, _, own = name.rpartition(".")
         setattr(network.get_submodule(layer), own, parameter)
+
+
+def _losses(scores: Tensor, part: Part) -> Tensor:
+    return losses_of(scores, part.y, part.rows, part.weight)
 
 
 def _scores(network: Network, part: Part) -> Tensor:
@@ -180,13 +220,13 @@ def _finish(network: Network, task: Task, state: _State, places: Sequence[int], 
         with torch.no_grad():
             scores = network(task.x, **task.structures)  # (1, N, n_classes)
         rows = {"train": task.train, "val": task.val, "test": task.test}
-        right = scores[0].argmax(-1) == task.y
+        right = None if task.y.is_floating_point() else scores[0].argmax(-1) == task.y
         yield Trial(
             seed=state.seeds[place],
             epochs=epochs,
             best_epoch=state.best_epoch[place],
-            accuracy={name: _percent(right[chosen]) for name, chosen in rows.items()},
-            loss={name: float(cross_entropy(scores, task.y, chosen)) for name, chosen in rows.items()},
+            accuracy={name: _percent(right, chosen) for name, chosen in rows.items()},
+            loss={name: float(losses_of(scores, task.y, chosen, task.weight)) for name, chosen in rows.items()},
             seconds=state.seconds[place],
             curves=state.curves[place],
             parameters={name: parameter[0].detach().clone() for name, parameter in parameters.items()},
@@ -194,9 +234,9 @@ def _finish(network: Network, task: Task, state: _State, places: Sequence[int], 
         )
 
 
-def _percent(right: Tensor) -> float:
+def _percent(right: Tensor | None, rows: Tensor) -> float:
     """The percentage of true entries, computed so that it prints as 71.4 and not as 71.39999999999999."""
-    return 100 * int(right.sum()) / right.numel() if right.numel() else math.nan
+    return 100 * int(right[rows].sum()) / rows.numel() if right is not None and rows.numel() else math.nan
 
 
 def _select(state: _State, places: Sequence[int]) -> _State:

@@ -25,19 +25,21 @@ from hypergnn.structures.sparse_features import SparseFeatures
 
 @dataclass(frozen=True)
 class Task:
-    """A dataset as tensors on one device.
+    """A dataset as tensors on one device: a classification, or a regression if ``y`` holds floating-point numbers.
 
     Without validation vertices, a trial runs for all its epochs and is evaluated with the parameters of the last.
     """
 
     x: Features
     structures: dict[str, Structure]
-    y: Tensor  # (N,)
+    y: Tensor  # classes (N,), or targets (N, n_classes) of a regression
     train: Tensor
     val: Tensor
     test: Tensor
     n_features: int
     n_classes: int
+    weight: Tensor | None = None
+    """How much each vertex counts in the loss, ``(N,)``; equally if ``None``."""
 
     @classmethod
     def of(cls, data: Dataset, config: Config, device: str | torch.device = "cpu") -> Task:
@@ -66,11 +68,13 @@ class Part:
     steps: list[Step]
     """The structures of each layer."""
     y: Tensor
-    """The class of each row of the scores."""
+    """The class or the targets of each row of the scores."""
     rows: Tensor
     """The row of each vertex, in the order in which the vertices were given."""
     known: Tensor | None = None
     """``T X`` of the first layer, if it is constant and was computed."""
+    weight: Tensor | None = None
+    """The weight of each row of the scores in the loss; equal if ``None``."""
     places: dict[int, Tensor] = field(default_factory=dict)
     """Positions in the whole, for dropout on a part: see :func:`hypergnn.kernels.dropout.seeded`."""
 
@@ -130,6 +134,7 @@ def _part(task: Task, vertices: Tensor, config: Config, known: Tensor | None) ->
         y=task.y[made],
         rows=rows,
         known=known if known is None or read is None else known[read],
+        weight=None if task.weight is None else task.weight[made],
         places=_places(reached, steps, task, n_vertices),
     )
 

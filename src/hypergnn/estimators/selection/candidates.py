@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, field
+from typing import Any, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,15 @@ class Context:
     views: Views
     known: Known
     seed: int
+    n_jobs: int | None = None
+    _fitted: dict[int, Any] = field(default_factory=dict)
+
+    def fitted(self, candidate: Candidate) -> Model:
+        """A candidate fitted to all labels, once."""
+        if id(candidate) not in self._fitted:
+            self._fitted[id(candidate)] = candidate.fit(self)
+        model: Model = self._fitted[id(candidate)]
+        return model
 
 
 class Model(Protocol):
@@ -191,7 +200,11 @@ class Bayes(CrossValidated):
 
     def make(self, context: Context) -> Any:
         """The classifier, not fitted."""
-        return MultinomialNB(alpha=0.5) if hasattr(context.views.get(self.view), "tocsr") else GaussianNB(var_smoothing=1e-3)
+        return (
+            MultinomialNB(alpha=0.5)
+            if hasattr(context.views.get(self.view), "tocsr")
+            else GaussianNB(var_smoothing=1e-3)
+        )
 
 
 class Boosting(CrossValidated):
@@ -205,7 +218,7 @@ class Boosting(CrossValidated):
         """Roughly how long trying and fitting it takes on one core."""
         known = context.known
         per_tree = 8e-4 + 1.2e-8 * known.size * context.views.get(self.view).shape[1]
-        return 100 * (1 if known.n_classes == 2 else known.n_classes) * 4 * per_tree
+        return float(100 * (1 if known.n_classes == 2 else known.n_classes) * 4 * per_tree)
 
 
 class Forest:
@@ -227,9 +240,7 @@ class Forest:
         """The trees are fitted already."""
         if self._model is None:
             self.score(context)
-        model, self._model = self._model, None
-        assert model is not None
-        return model
+        return cast(Model, self._model)
 
 
 def grow(kind: Any, x: Any, context: Context) -> tuple[Any, Array]:
@@ -238,18 +249,15 @@ def grow(kind: Any, x: Any, context: Context) -> tuple[Any, Array]:
     forest = kind(
         n_estimators=100,
         bootstrap=True,
-        oob_score=_no_score,
+        oob_score=True,
         max_samples=_MOST_ROWS if known.size > _MOST_ROWS else None,
         random_state=context.seed,
+        n_jobs=context.n_jobs,
     ).fit(x, known.y, sample_weight=known.weight)
     out = np.zeros((known.size, known.n_classes))
     out[:, forest.classes_] = np.nan_to_num(forest.oob_decision_function_)
     out[out.sum(1) == 0] = known.prior
     return forest, out
-
-
-def _no_score(y: Array, p: Array) -> float:
-    return 0.0
 
 
 class Neighbours:
@@ -263,9 +271,10 @@ class Neighbours:
 
     def score(self, context: Context) -> Array:
         """Predict each labelled row by the other labelled rows."""
-        self._index, known = self._built(context), context.known
+        index, known = self._built(context), context.known
         k = min(self.k, known.size - 1)
-        return _vote(*self._index.kneighbors(n_neighbors=k), known)
+        distance, neighbours = index.kneighbors(n_neighbors=k)
+        return _vote(distance, neighbours, known)
 
     def fit(self, context: Context) -> Model:
         """Store the labelled rows."""
@@ -286,11 +295,15 @@ class NeighboursModel:
 
     def training(self, views: Views) -> Array:
         """Probabilities of the rows of training."""
-        return _vote(*self.index.kneighbors(views.get("own"), n_neighbors=self.k), self.known)
+        return self._of(views.get("own"))
 
     def new(self, views: NewViews) -> Array:
         """Probabilities of new rows."""
-        return _vote(*self.index.kneighbors(views.get("own"), n_neighbors=self.k), self.known)
+        return self._of(views.get("own"))
+
+    def _of(self, x: Any) -> Array:
+        distance, neighbours = self.index.kneighbors(x, n_neighbors=self.k)
+        return _vote(distance, neighbours, self.known)
 
 
 def _vote(distance: Array, neighbours: Array, known: Known) -> Array:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
-from scipy import sparse
 
+from hypergnn.estimators.later import Later
 from hypergnn.functional import hypergraph_conv
 from hypergnn.structures.hypergraph import Hypergraph
 
@@ -54,10 +54,10 @@ def n_steps(reach: float) -> int:
     return int(np.ceil(np.log(0.05) / np.log(reach)))
 
 
-def received(values: Array, H: Hypergraph, memberships: sparse.csr_array) -> Array:
+def received(values: Array, H: Hypergraph, later: Later) -> Array:
     """What new rows receive of values that the rows have, ``(new rows, K)``."""
-    (block,) = H.joined_by(memberships)
+    (block,) = later.blocks(H, 1)
     x = torch.tensor(values, dtype=torch.float32)
     with torch.no_grad():
-        extended = torch.cat([x, x.new_zeros(memberships.shape[0], x.shape[1])])
+        extended = torch.cat([x, x.new_zeros(later.n_rows, x.shape[1])])
         return np.asarray(hypergraph_conv(extended, block, normalization="row").double().numpy())

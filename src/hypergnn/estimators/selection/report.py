@@ -55,6 +55,20 @@ class Report:
         used = [one for one in self.tried if one.weight > 0]
         return {one.name: one.weight for one in sorted(used, key=lambda one: -one.weight)}
 
+    @property
+    def is_better_than_chance(self) -> bool:
+        """Whether the mixture is right more often than the name of the largest class, in cross-validation."""
+        return self.accuracy > self.largest_class
+
+    def chance_warning(self) -> str:
+        """What to say if it is not."""
+        return (
+            f"in cross-validation within {self.n_labels} labels the predictions are right for "
+            f"{100 * self.accuracy:.0f} % of the rows, no more than the largest class with "
+            f"{100 * self.largest_class:.0f} %. Label more rows, or add features or hyperedges that have to do with "
+            "the labels; print(model.report_) shows what was tried."
+        )
+
     def __str__(self) -> str:
         """The table, followed by a summary."""
         rows = [
@@ -86,3 +100,19 @@ class Report:
 
 def _percent(value: float, error: float) -> str:
     return f"{100 * value:.1f} ± {100 * error:.1f}"
+
+
+class Lines:
+    """Progress of a selection: each state is a line of text."""
+
+    def resumed(self, state: str) -> str | None:  # noqa: ARG002
+        """Nothing was done before."""
+        return None
+
+    def text(self, state: str) -> str:
+        """The line."""
+        return state
+
+    def is_news(self, state: str) -> bool:  # noqa: ARG002
+        """Every line is new."""
+        return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +31,11 @@ from hypergnn.estimators.selection.views import NewViews, Views
 Array = npt.NDArray[Any]
 
 _NEARLY_ALL = 0.98
-_MANY = 10_000
+_SHARE = 0.6
+"""Share of the time that may pass before the last candidate is tried; the rest is for fitting."""
+_LARGE = 5000
+"""Networks are tried on at most so many rows."""
+_SOME, _MANY = 1000, 10_000
 """With more labels, candidates that compare labelled rows with each other, or repeat others, are left out."""
 
 
@@ -65,30 +69,47 @@ class Result:
 
 
 def select(
-    views: Views, known: Known, seed: int, max_time: float, say: Callable[[str], None]
+    context: Context, network: Candidate | None, max_time: float, say: Callable[[str], None] | None
 ) -> tuple[Mixture, Report]:
-    """Compare the candidates by cross-validation within the labels, and fit a mixture of the good ones."""
+    """Compare the candidates by cross-validation within the labels, and fit a mixture of the good ones.
+
+    Args:
+        context: The rows and their labels.
+        network: A network to try too if the structure helps.
+        max_time: Seconds after which no further candidate is tried.
+        say: Called with a line about each candidate.
+    """
     start = time.perf_counter()
-    context = Context(views, known, seed)
+    views, known = context.views, context.known
     results: list[Result] = []
     skipped: dict[str, str] = {}
+
+    def try_in_time(candidate: Candidate) -> None:
+        if results and time.perf_counter() - start > _SHARE * max_time:
+            skipped[candidate.name] = f"max_time={max_time:g} was over"
+        else:
+            results.append(_try(candidate, context, say))
+
     for candidate in _first(views, known):
-        results.append(_try(candidate, context, say))
-    spread = next((one for one in results if isinstance(one.candidate, Spread)), None)
-    if spread is not None and 10 <= known.size <= _MANY:
-        results.append(_try(WithLabels("extra trees, labels", spread.candidate, spread.raw), context, say))
+        try_in_time(candidate)
+    labels = next((one for one in results if isinstance(one.candidate, Spread)), None)
+    if labels is not None and 10 <= known.size <= _SOME:
+        try_in_time(WithLabels("extra trees, labels", cast(Spread, labels.candidate), labels.raw))
     boosting, reason = _boosting(results, context, max_time)
     if boosting is not None:
-        results.append(_try(boosting, context, say))
+        try_in_time(boosting)
     else:
         skipped["gradient boosting"] = reason
     if views.has_structure:
+        if network is not None and views.hypergraph.n_vertices > _LARGE:
+            skipped[network.name] = f"more than {_LARGE:,} rows"
+        elif network is not None and _structure_helps(results):
+            try_in_time(network)
         base = min((one for one in results if not isinstance(one.candidate, Spread)), key=lambda one: one.loss)
-        corrected = Spread(f"{base.candidate.name}, corrected", base.candidate, base.p)
-        results.append(_try(corrected, context, say))
+        try_in_time(Spread(f"{base.candidate.name}, corrected", base.candidate, base.p, base.sharpness))
     weights = mixing_weights(np.stack([one.p for one in results]), known)
     members = [
-        (weight, one.sharpness, one.candidate.fit(context))
+        (weight, one.sharpness, context.fitted(one.candidate))
         for weight, one in zip(weights.tolist(), results, strict=True)
         if weight > 0
     ]
@@ -116,7 +137,12 @@ def _first(views: Views, known: Known) -> list[Candidate]:
     return found
 
 
-def _try(candidate: Candidate, context: Context, say: Callable[[str], None]) -> Result:
+def _structure_helps(results: list[Result]) -> bool:
+    """Whether the best candidate uses the structure."""
+    return min(results, key=lambda one: one.loss).candidate.uses_structure
+
+
+def _try(candidate: Candidate, context: Context, say: Callable[[str], None] | None) -> Result:
     start = time.perf_counter()
     known = context.known
     raw = candidate.score(context)
@@ -124,7 +150,8 @@ def _try(candidate: Candidate, context: Context, say: Callable[[str], None]) -> 
     p = sharpen(raw, sharpness)
     right = p.argmax(1) == known.y
     result = Result(candidate, raw, p, sharpness, time.perf_counter() - start, log_loss(p, known), right)
-    say(f"{candidate.name}: accuracy {100 * right.mean():.1f} %, {result.seconds:.1f} seconds")
+    if say is not None:
+        say(f"{candidate.name}: accuracy {100 * right.mean():.1f} %, {result.seconds:.1f} seconds")
     return result
 
 
@@ -133,7 +160,10 @@ def _boosting(results: list[Result], context: Context, max_time: float) -> tuple
     known = context.known
     if known.size < 200:
         return None, "fewer than 200 labels"
-    forest = min((one for one in results if isinstance(one.candidate, Forest)), key=lambda one: one.loss)
+    forests = [one for one in results if isinstance(one.candidate, Forest)]
+    if not forests:
+        return None, "no time for trees"
+    forest = min(forests, key=lambda one: one.loss)
     best = min(results, key=lambda one: one.loss)
     behind = best.right.astype(float) - forest.right
     if behind.mean() * known.size**0.5 > 2 * behind.std():
@@ -151,9 +181,7 @@ def _boosting(results: list[Result], context: Context, max_time: float) -> tuple
     return found, ""
 
 
-def _report(
-    results: list[Result], weights: Array, skipped: dict[str, str], known: Known, seconds: float
-) -> Report:
+def _report(results: list[Result], weights: Array, skipped: dict[str, str], known: Known, seconds: float) -> Report:
     right = (mixed(np.stack([one.p for one in results]), weights).argmax(1) == known.y).astype(float)
     plain = [one.p for one in results if not one.candidate.uses_structure]
     without = (mixed(np.stack(plain), mixing_weights(np.stack(plain), known)).argmax(1) == known.y).astype(float)

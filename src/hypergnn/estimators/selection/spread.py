@@ -13,6 +13,7 @@ from sklearn.ensemble import ExtraTreesClassifier
 from hypergnn.estimators.selection.candidates import Candidate, Context, Model, all_classes, grow, log_loss
 from hypergnn.estimators.selection.diffusion import diffuse, received
 from hypergnn.estimators.selection.known import Known
+from hypergnn.estimators.selection.mixture import sharpen
 from hypergnn.estimators.selection.views import NewViews, Views
 
 Array = npt.NDArray[Any]
@@ -37,9 +38,11 @@ class Spread:
 
     uses_structure = True
 
-    def __init__(self, name: str, base: Candidate | None = None, base_scores: Array | None = None) -> None:
-        """Name it; ``base_scores`` are what the base says of the labelled rows without their labels."""
-        self.name, self.base, self._base_scores = name, base, base_scores
+    def __init__(
+        self, name: str, base: Candidate | None = None, base_scores: Array | None = None, sharpness: float = 1.0
+    ) -> None:
+        """Name it; ``base_scores`` are what the base, so sharpened, says of the labelled rows without their labels."""
+        self.name, self.base, self._base_scores, self._sharpness = name, base, base_scores, sharpness
         self.strength = Strength(REACHES[0], DOUBTS[1], rare=False)
 
     def score(self, context: Context) -> Array:
@@ -74,8 +77,9 @@ class Spread:
         sent[known.rows] = np.column_stack([values, np.ones(known.size)]) * weight[:, None]
         spread = diffuse(sent, H, self.strength.reach)
         mass = _reaching(values, known, H, self.strength.reach)[0]
-        model = None if self.base is None else self.base.fit(context)
-        return SpreadModel(model, known.prior, spread, self.strength, self.strength.doubt * _usual(mass))
+        model = None if self.base is None else context.fitted(self.base)
+        doubt = self.strength.doubt * _usual(mass)
+        return SpreadModel(model, self._sharpness, known.prior, spread, self.strength, doubt)
 
 
 @dataclass
@@ -83,6 +87,7 @@ class SpreadModel:
     """What has reached each row."""
 
     base: Model | None
+    sharpness: float
     prior: Array
     spread: Array
     strength: Strength
@@ -91,14 +96,18 @@ class SpreadModel:
     def training(self, views: Views) -> Array:
         """Probabilities of the rows of training."""
         rows = self.spread.shape[0]
-        base = np.tile(self.prior, (rows, 1)) if self.base is None else self.base.training(views)
+        base = np.tile(self.prior, (rows, 1))
+        if self.base is not None:
+            base = sharpen(self.base.training(views), self.sharpness)
         return _combined(base, self.spread[:, :-1], self.spread[:, -1:], self.doubt)
 
     def new(self, views: NewViews) -> Array:
         """Probabilities of new rows."""
         H = views.structure(rare=self.strength.rare)
-        got = self.strength.reach * received(self.spread, H, views.memberships)
-        base = np.tile(self.prior, (got.shape[0], 1)) if self.base is None else self.base.new(views)
+        got = self.strength.reach * received(self.spread, H, views.later)
+        base = np.tile(self.prior, (got.shape[0], 1))
+        if self.base is not None:
+            base = sharpen(self.base.new(views), self.sharpness)
         return _combined(base, got[:, :-1], got[:, -1:], self.doubt)
 
 
@@ -150,7 +159,7 @@ class WithLabels:
 
     def fit(self, context: Context) -> Model:
         """The trees are fitted already."""
-        return WithLabelsModel(self.view, self._labels.fit(context), self._forest, context.known.n_classes)
+        return WithLabelsModel(self.view, context.fitted(self._labels), self._forest, context.known.n_classes)
 
 
 @dataclass

@@ -12,6 +12,7 @@ from scipy import sparse
 from sklearn.decomposition import TruncatedSVD
 from sklearn.preprocessing import normalize
 
+from hypergnn.estimators.later import Later
 from hypergnn.estimators.selection.diffusion import rarity, reweighted
 from hypergnn.functional import hypergraph_conv
 from hypergnn.structures.hypergraph import Hypergraph
@@ -69,9 +70,9 @@ class Views:
         """Drop the forms that can be made again."""
         self._made = {name: one for name, one in self._made.items() if name == "dense"}
 
-    def of_new(self, own: Any, memberships: sparse.csr_array) -> NewViews:
-        """New rows in the same forms, from what they are and the hyperedges that they join."""
-        return NewViews(self, own, memberships)
+    def of_new(self, own: Any, later: Later) -> NewViews:
+        """New rows in the same forms, from what they are and the hyperedges that they are in."""
+        return NewViews(self, own, later)
 
     def _make(self, name: str) -> Any:
         if name == "own":
@@ -124,13 +125,18 @@ class Views:
 class NewViews:
     """New rows in the forms of the rows of training."""
 
-    def __init__(self, views: Views, own: Any, memberships: sparse.csr_array) -> None:
+    def __init__(self, views: Views, own: Any, later: Later) -> None:
         """Store what the forms are made from."""
-        self._views, self._own, self.memberships = views, own, memberships
+        self._views, self._own, self.later = views, own, later
 
     def structure(self, *, rare: bool) -> Hypergraph:
         """The hypergraph of the rows of training, rare hyperedges with more weight if asked for."""
         return self._views.weighted if rare else self._views.hypergraph
+
+    def with_training(self) -> Any:
+        """What the rows of training are, followed by what the new rows are."""
+        stack = sparse.vstack if self._views.is_sparse else np.vstack
+        return stack([self._views.get("own"), self._own])
 
     def get(self, name: str) -> Any:
         """As :meth:`Views.get`."""
@@ -140,12 +146,12 @@ class NewViews:
         if name == "dense":
             return views.dense(self._own)
         if name == "members":
-            return views.beside(self._own, self.memberships)
+            return views.beside(self._own, self.later.memberships)
         new = views.dense(self._own)
         with torch.no_grad():
             x = torch.tensor(np.vstack([views.get("dense"), new]), dtype=torch.float32)
             steps = [new]
-            for block in views.weighted.joined_by(self.memberships, _STEPS):
+            for block in self.later.blocks(views.weighted, _STEPS):
                 x = hypergraph_conv(x, block, normalization="row")
                 steps.append(x[-new.shape[0] :].double().numpy())
-        return views.together(steps, self.memberships)
+        return views.together(steps, self.later.memberships)

@@ -1,0 +1,135 @@
+"""Rows that come after training: which known hyperedges they join, and which new ones they bring."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from hypergnn._utils.checks import Names
+from hypergnn._utils.tables import read_table
+from hypergnn.construct import from_table
+from hypergnn.construct.table import comparable
+from hypergnn.structures.block import Block
+from hypergnn.structures.hypergraph import Hypergraph
+
+Ids = npt.NDArray[np.int64]
+
+
+class Later(NamedTuple):
+    """The hyperedges of rows that come after training."""
+
+    memberships: sparse.csr_array
+    """Rows × hyperedges of training."""
+    brought: Hypergraph | None = None
+    """The hyperedges among the rows that training did not have; its vertices are the rows."""
+    names: Names | None = None
+    """What the rows are called, if their hypergraph names them."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.memberships.shape[0])
+
+    def blocks(self, H: Hypergraph, depth: int) -> list[Block]:
+        """The blocks of a network over the hypergraph of training, one per layer."""
+        return H.joined_by(self.memberships, depth, brought=self.brought)
+
+
+def as_hypergraph(hypergraph: Any, memberships: Any, n_rows: int | None, names: Names | None) -> Hypergraph | None:
+    """Return the hypergraph of some rows, from whichever of the two is given; ``None`` if none is.
+
+    Args:
+        hypergraph: A hypergraph.
+        memberships: A sparse matrix of zeros and ones, rows × hyperedges; or a table of two columns, the row and the
+            hyperedge that it is in.
+        n_rows: The number of rows; ``None`` if only the memberships say it.
+        names: What the table calls the rows; their numbers if ``None``.
+
+    Example:
+        >>> as_hypergraph(None, {"customer": [0, 1, 1], "product": ["tea", "tea", "nail"]}, 3, None)
+        Hypergraph(3 vertices, 2 hyperedges, 3 incidences)
+    """
+    if hypergraph is not None and memberships is not None:
+        raise ValueError("hypergraph and memberships must not both be given: they say the same.")
+    if memberships is None:
+        if hypergraph is not None and not isinstance(hypergraph, Hypergraph):
+            raise TypeError(f"hypergraph must be a Hypergraph; got {type(hypergraph).__name__}.")
+        found = hypergraph
+    elif sparse.issparse(memberships):
+        found = Hypergraph.from_scipy(memberships)
+    elif isinstance(memberships, np.ndarray):
+        found = Hypergraph.from_scipy(sparse.csr_array(memberships))
+    else:
+        found = _from_pairs(memberships, n_rows, names)
+    if found is not None and n_rows is not None and found.n_vertices != n_rows:
+        name = "hypergraph must have one vertex" if memberships is None else "memberships must have one row"
+        raise ValueError(
+            f"{name} for each row of X, {n_rows}; got {found.n_vertices}. In a cross-validation, which takes rows "
+            "away, pass memberships=H.to_scipy(), which is split like X (see hypergnn.model_selection)."
+        )
+    return found
+
+
+def _from_pairs(table: Any, n_rows: int | None, names: Names | None) -> Hypergraph:
+    columns = list(read_table(table).columns)
+    if len(columns) != 2:
+        raise ValueError(
+            f"memberships must have two columns, the row and the hyperedge; got {', '.join(map(repr, columns))}. "
+            "Select them, e.g. orders[['customer', 'product']]."
+        )
+    rows = names if names is not None or n_rows is None else np.arange(n_rows)
+    return from_table(table, vertex=columns[0], hyperedge=columns[1], vertices=rows)
+
+
+def read_later(H: Hypergraph, R: Hypergraph) -> Later:
+    """Divide the hyperedges of later rows into those of training, found by name, and new ones.
+
+    Hyperedges without names are called by their numbers: in a matrix of memberships, the first columns are the
+    hyperedges of training and further ones are new. Known hyperedges keep the weight and the centroid of training.
+
+    Args:
+        H: The hypergraph of training.
+        R: The hypergraph of the later rows.
+
+    Example:
+        >>> H = Hypergraph.from_hyperedges([[0, 1], [1]], n_vertices=2, hyperedge_names=["tea", "milk"])
+        >>> R = Hypergraph.from_hyperedges([[0, 1], [1]], n_vertices=2, hyperedge_names=["nail", "milk"])
+        >>> later = read_later(H, R)
+        >>> later.memberships.toarray().tolist(), later.brought
+        ([[0.0, 0.0], [0.0, 1.0]], Hypergraph(2 vertices, 1 hyperedges, 2 incidences))
+    """
+    if R.hyperedge_names is None and H.hyperedge_names is not None:
+        example = H.hyperedge_names[:1].tolist()
+        raise ValueError(
+            f"the hyperedges of later rows must have names, as those of training do (such as {example[0]!r}), so that "
+            "they can be recognised. Pass hyperedge_names, or a table with the columns row and hyperedge."
+        )
+    known = {name: number for number, name in enumerate(_names(H))}
+    number = np.array([known.get(name, -1) for name in _names(R)], dtype=np.int64)
+    incidence = sparse.csc_array(R.to_scipy())
+    is_known = np.flatnonzero(number >= 0)
+    pairs = incidence[:, is_known].tocoo()
+    joined = sparse.csr_array(
+        (np.ones(pairs.nnz), (pairs.row, number[is_known][pairs.col])), shape=(R.n_vertices, H.n_hyperedges)
+    )
+    return Later(joined, _part(R, incidence, np.flatnonzero(number < 0)), R.vertex_names)
+
+
+def _part(R: Hypergraph, incidence: sparse.csc_array, chosen: Ids) -> Hypergraph | None:
+    """Some hyperedges of a hypergraph; ``None`` if there are none."""
+    if not chosen.size:
+        return None
+    return Hypergraph.from_scipy(
+        incidence[:, chosen],
+        weight=R.weight.cpu().numpy()[chosen],
+        centroid=None if R.centroid is None else R.centroid.cpu().numpy()[chosen],
+        vertex_names=R.vertex_names,
+        hyperedge_names=None if R.hyperedge_names is None else R.hyperedge_names[chosen],
+    )
+
+
+def _names(H: Hypergraph) -> list[Any]:
+    return list(range(H.n_hyperedges)) if H.hyperedge_names is None else comparable(H.hyperedge_names)

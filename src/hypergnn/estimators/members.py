@@ -1,0 +1,61 @@
+"""The models that a regressor weighs against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
+from sklearn.linear_model import Ridge, RidgeCV
+from sklearn.multioutput import MultiOutputRegressor
+
+from hypergnn.estimators.stacking import Candidate, OfNetwork, OfScikitLearn
+from hypergnn.estimators.views import Views
+from hypergnn.models import Network
+
+Train = Callable[..., Network]
+PENALTIES = np.logspace(-2, 4, 13)
+ENOUGH_TO_BOOST = 100
+"""Gradient boosting with its default settings needs this number of known targets."""
+
+
+def candidates_for(
+    views: Views, n_known: int, n_outputs: int, rng: np.random.RandomState, n_jobs: int | None, train: Train
+) -> list[Candidate]:
+    """The candidates for some data, the quickest first.
+
+    Args:
+        views: The views of the training rows.
+        n_known: Number of known targets.
+        n_outputs: Number of targets of each row.
+        rng: Seeds forests and boosting.
+        n_jobs: Number of threads.
+        train: Trains a network of some kind on some rows.
+    """
+    seed = int(rng.randint(2**31 - 1))
+    is_sparse = sparse.issparse(views.own)
+    forest = RandomForestRegressor(min_samples_leaf=2 if n_known > 50 else 1, n_jobs=n_jobs, random_state=seed)
+    found: list[Candidate] = [
+        OfScikitLearn("ridge, own features", _ridge(n_known, is_sparse), "own"),
+        OfScikitLearn("ridge, with the structure", _ridge(n_known, False), "structure"),
+        OfScikitLearn("forest, own features", forest, "reduced"),
+        OfNetwork("network, own features", partial(train, "mlp"), uses_structure=False),
+        OfNetwork("network, hypergraph convolution", partial(train, "hyper-conv")),
+        OfScikitLearn("forest, with the structure", forest, "structure"),
+    ]
+    if n_known >= ENOUGH_TO_BOOST:
+        boosting: Any = HistGradientBoostingRegressor(random_state=seed)
+        boosting = boosting if n_outputs == 1 else MultiOutputRegressor(boosting)
+        found += [
+            OfScikitLearn("boosting, own features", boosting, "reduced"),
+            OfScikitLearn("boosting, with the structure", boosting, "structure"),
+        ]
+    return found
+
+
+def _ridge(n_known: int, is_sparse: bool) -> Any:
+    """Ridge regression whose penalty is found by leaving rows out; a fixed one for sparse rows and for very few."""
+    return Ridge(1.0) if is_sparse or n_known < 5 else RidgeCV(PENALTIES)

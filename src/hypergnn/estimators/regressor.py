@@ -1,0 +1,267 @@
+"""A regressor for tables in which only some rows have a known target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor
+
+from hypergnn._utils.checks import check_choice, check_number
+from hypergnn._utils.tables import row_names
+from hypergnn.estimators.base import MODELS, HypergraphEstimator, check_order, generator
+from hypergnn.estimators.compute import threads
+from hypergnn.estimators.later import Later
+from hypergnn.estimators.members import candidates_for
+from hypergnn.estimators.stacking import Stack, fit_stack
+from hypergnn.estimators.targets import check_all_known, read_targets
+from hypergnn.estimators.views import Reduction, Views
+from hypergnn.estimators.weights import as_sample_weight
+from hypergnn.models import Network
+from hypergnn.structures.hypergraph import Hypergraph
+from hypergnn.training.engine import OnLosses
+
+Floats = npt.NDArray[np.float64]
+Ids = npt.NDArray[np.int64]
+
+
+class HypergraphRegressor(RegressorMixin, HypergraphEstimator):  # type: ignore[misc]
+    """Semi-supervised regression: rows are vertices, what they have in common are hyperedges.
+
+    It sees all rows and learns from those with a known target; mark unknown targets with NaN or ``None``. By default
+    several models are weighted by how well they predict known targets that were held out: ridge regression, a random
+    forest, gradient boosting and a network, each with the features of a row alone and with those of its hyperedges
+    too. A model that adds nothing gets the weight 0, so the structure helps where it can and is left out
+    where it cannot. What the weighted models still get wrong is smoothed over the hyperedges if that helps.
+
+    Rows, hyperedges and new rows are those of :class:`HypergraphClassifier`, as are all arguments that are not
+    described here.
+
+    Args:
+        model: ``"auto"`` for the weighted models; or one network, ``"hyper-conv"``, ``"hyper-attention"`` or ``"mlp"``,
+            trained with the squared error.
+        construct: How to make the hyperedges.
+        n_neighbors: Number of neighbours of a row, for ``"knn"``.
+        construct_options: Further arguments of the constructor.
+        scale: Whether to scale the columns. Targets are always scaled for training and predicted in their own unit.
+        hidden: Features per head in all layers but the last.
+        heads: Number of heads in all layers but the last.
+        depth: Number of layers.
+        dropout: Dropout rate.
+        learning_rate: Step size of Adam.
+        weight_decay: Factor of the L2 penalty.
+        max_epochs: Number of training epochs, or the largest number with ``early_stopping``.
+        early_stopping: Whether to hold out targets and stop when their loss no longer falls.
+        validation_fraction: Share of the known targets to hold out; used with ``early_stopping`` only.
+        n_epochs_no_change: Number of epochs without a lower loss after which training stops; used with
+            ``early_stopping`` only.
+        max_time: Seconds after which ``"auto"`` tries no further models; those tried until then are fitted.
+        warm_start: Whether :meth:`fit` continues with the network of the previous fit; not with ``"auto"``.
+        n_jobs: Number of threads; one by default, -1 for all cores.
+        device: Where to train networks.
+        on_epoch: A function called after each epoch as ``on_epoch(epoch, losses)``; see :class:`HypergraphClassifier`.
+            With ``"auto"`` it is called for the networks that are trained on all known targets, if they count.
+        random_state: As in :class:`HypergraphClassifier`; it also draws the folds of the cross-validation.
+
+    Attributes:
+        transduction_: The prediction for each training row, ``(N,)``, or ``(N, outputs)`` if ``y`` has several columns.
+        hypergraph_: The hypergraph.
+        report_: With ``"auto"``, what was tried: one dictionary per model with its name (``candidate``), its ``r2`` in
+            the cross-validation (``None`` if the time was over), its ``weight`` and the ``seconds`` that it took; then
+            the R² of all weighted models together, without and with smoothed errors.
+        structure_gain_: With ``"auto"``, by how much the hypergraph raises R² in the cross-validation.
+        structure_gain_std_: Its standard error.
+        network_: With one network, the trained network; as are the next three.
+        loss_curve_: Training loss of each epoch.
+        validation_curve_: Loss of each epoch on the held-out targets; empty if there are none.
+        n_epochs_: Number of epochs that training took.
+        n_features_in_: Number of columns of ``X``; not set for ``"text"``.
+        feature_names_in_: Their names, if ``X`` is a table and all are strings; not set for ``"text"``.
+
+    Example:
+        >>> import numpy as np, hypergnn as hg
+        >>> from sklearn.datasets import load_diabetes
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> few = np.where(np.arange(len(y)) % 4 == 0, y, np.nan)       # every fourth target
+        >>> model = hg.HypergraphRegressor("hyper-conv", random_state=0).fit(X, few)
+        >>> unknown = np.isnan(few)
+        >>> bool(model.score(X[unknown], y[unknown]) > 0.3)
+        True
+    """
+
+    def __init__(
+        self,
+        model: str = "auto",
+        *,
+        construct: str | Callable[..., Hypergraph] = "knn",
+        n_neighbors: int = 10,
+        construct_options: Mapping[str, Any] | None = None,
+        scale: bool = True,
+        hidden: int = 8,
+        heads: int = 8,
+        depth: int = 2,
+        dropout: float = 0.2,
+        learning_rate: float = 0.01,
+        weight_decay: float = 0.003,
+        max_epochs: int = 200,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.2,
+        n_epochs_no_change: int = 50,
+        max_time: float = 60.0,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        device: Any = "cpu",
+        on_epoch: OnLosses | None = None,
+        random_state: Any = None,
+    ) -> None:
+        """Store the settings; :meth:`fit` checks them."""
+        self.model = model
+        self.construct = construct
+        self.n_neighbors = n_neighbors
+        self.construct_options = construct_options
+        self.scale = scale
+        self.hidden = hidden
+        self.heads = heads
+        self.depth = depth
+        self.dropout = dropout
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.max_epochs = max_epochs
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_epochs_no_change = n_epochs_no_change
+        self.max_time = max_time
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.device = device
+        self.on_epoch = on_epoch
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        """Several targets at once are allowed."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        hypergraph: Hypergraph | None = None,
+        memberships: Any = None,
+    ) -> HypergraphRegressor:
+        """Learn from the rows with a known target; all rows are seen.
+
+        Args:
+            X: As in :meth:`HypergraphClassifier.fit`.
+            y: The target of each row, or several in columns; NaN or ``None`` in rows without one.
+            sample_weight: How much the target of each row counts; equally by default.
+            hypergraph: As in :meth:`HypergraphClassifier.fit`.
+            memberships: As in :meth:`HypergraphClassifier.fit`.
+
+        Raises:
+            TypeError: If an argument has the wrong type.
+            ValueError: If values or shapes are invalid, or no target is known.
+        """
+        self._build(X, hypergraph, memberships)
+        check_choice("model", self.model, ("auto", *MODELS))
+        if y is None:
+            raise ValueError("HypergraphRegressor requires y to be passed, but the target y is None")
+        check_order(row_names(X), row_names(y), "y must have its targets", "target", "Sort y: y.loc[X.index].")
+        weight = as_sample_weight(sample_weight, self.hypergraph_.n_vertices)
+        self._targets = read_targets(y, self.hypergraph_.n_vertices, weight)
+        if self.model == "auto":
+            scaled = self._fit_stack(weight)
+        else:
+            fraction = self.validation_fraction if self.early_stopping else 0.0
+            n_outputs = self._targets.mean.size
+            trial = self._train(self._targets.scaled, n_outputs, fraction, self.n_epochs_no_change, weight)
+            scaled = trial.scores.cpu().double().numpy()
+        self.transduction_ = self._targets.restore(self._of_training(scaled))
+        return self
+
+    def predict(self, X: Any, *, hypergraph: Hypergraph | None = None, memberships: Any = None) -> Floats:
+        """Return the prediction for each row; new rows join the hypergraph of the training rows.
+
+        Args:
+            X: The rows; ``None`` if the regressor was fitted without features.
+            hypergraph: As in :meth:`HypergraphClassifier.predict`.
+            memberships: As in :meth:`HypergraphClassifier.predict`.
+        """
+        check_is_fitted(self)
+        return self._of_rows(X, self.transduction_, self._predict_new, hypergraph, memberships)
+
+    def score(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        hypergraph: Hypergraph | None = None,
+        memberships: Any = None,
+    ) -> float:
+        """Return R² of the predictions, the mean over outputs: 1 is perfect, 0 is as good as the mean of ``y``.
+
+        Args:
+            X: As in :meth:`predict`.
+            y: The target of each row, all of them known.
+            sample_weight: Weight of each row; equal by default.
+            hypergraph: As in :meth:`predict`.
+            memberships: As in :meth:`predict`.
+
+        Raises:
+            ValueError: If a target is unknown.
+        """
+        check_is_fitted(self)
+        check_all_known(y)
+        found = self.predict(X, hypergraph=hypergraph, memberships=memberships)
+        return float(r2_score(y, found, sample_weight=sample_weight))
+
+    def _predict_new(self, features: Any, later: Later) -> Tensor:
+        """The predictions for new rows."""
+        if self.model == "auto":
+            views = Views(self.hypergraph_, self._features, self._reduction, features, later)
+            scaled = self._stack.predict(views)
+        else:
+            scaled = self._scores_of(features, later).double().numpy()
+        return torch.from_numpy(np.ascontiguousarray(self._targets.restore(scaled)))
+
+    def _fit_stack(self, weight: Floats | None) -> Floats:
+        """Fit the weighted models and return their predictions for the training rows."""
+        if self.warm_start:
+            raise ValueError("warm_start must be False with model='auto': it continues a single network.")
+        max_time = check_number("max_time", self.max_time)
+        rng = generator(self.random_state)
+        rows = np.flatnonzero(~np.isnan(self._targets.scaled).any(1))
+        own = None if weight is None else weight[rows] / weight[rows].mean()
+        self._reduction = Reduction(self._features)
+        views = Views(self.hypergraph_, self._features, self._reduction)
+        candidates = candidates_for(views, rows.size, self._targets.mean.size, rng, self.n_jobs, self._train_network)
+        with threads(self.n_jobs):
+            self._stack: Stack = fit_stack(candidates, views, rows, self._targets.scaled[rows], own, rng, max_time)
+            scaled = self._stack.predict(views)
+        self.report_ = self._stack.report
+        self.structure_gain_, self.structure_gain_std_ = self._stack.gain, self._stack.gain_error
+        return scaled
+
+    def _train_network(self, model: str, rows: Ids, targets: Floats, weight: Floats | None) -> Network:
+        """A network trained on some rows, one of the weighted models."""
+        y = np.full_like(self._targets.scaled, np.nan)
+        y[rows] = targets
+        every = None
+        if weight is not None:
+            every = np.zeros(len(y))
+            every[rows] = weight
+        is_whole = rows.size == np.count_nonzero(~np.isnan(self._targets.scaled).any(1))
+        network, _ = self._train_one(
+            model, y, y.shape[1], 0.0, self.max_epochs, every, self.on_epoch if is_whole else None
+        )
+        return network

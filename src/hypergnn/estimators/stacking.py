@@ -1,0 +1,270 @@
+"""Several regressors, weighted by how well they predict targets that they have not seen.
+
+Each candidate predicts every known target by cross-validation. The weights are those with the smallest squared error
+of the weighted sum, none of them negative and together at most 1; a candidate that adds nothing gets the weight 0. The
+errors that remain are smoothed over the hyperedges if that helps.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import nnls
+from sklearn.base import clone
+
+from hypergnn.estimators.views import Views
+from hypergnn.models import Network
+
+Ids = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+SHRINKAGE = (1.0, 0.3, 0.1, 0.03)
+"""How much the smoothed errors of few known rows are drawn towards 0."""
+ENOUGH = 0.01
+"""Least share by which smoothing must lower the squared error, and least weight of a candidate."""
+
+
+class Fitted(Protocol):
+    """A fitted candidate."""
+
+    def predict(self, views: Views, rows: Ids | None = None) -> Floats:
+        """Predictions for all rows of the views, or for some of them, ``(rows, outputs)``."""
+        ...
+
+
+class Candidate(Protocol):
+    """A model that can be fitted to some of the training rows."""
+
+    @property
+    def name(self) -> str:
+        """What the report calls it."""
+        ...
+
+    @property
+    def uses_structure(self) -> bool:
+        """Whether it sees more than the features of a row."""
+        ...
+
+    def fit(self, views: Views, rows: Ids, targets: Floats, weight: Floats | None) -> Fitted:
+        """Fit a copy."""
+        ...
+
+
+@dataclass
+class OfScikitLearn:
+    """A regressor of scikit-learn that sees one of the views."""
+
+    name: str
+    regressor: Any
+    view: Literal["own", "reduced", "structure"]
+
+    @property
+    def uses_structure(self) -> bool:
+        """Whether it sees more than the features of a row."""
+        return self.view == "structure"
+
+    def fit(self, views: Views, rows: Ids, targets: Floats, weight: Floats | None) -> OfScikitLearn:
+        """A fitted copy."""
+        y = targets[:, 0] if targets.shape[1] == 1 else targets
+        fitted = clone(self.regressor).fit(getattr(views, self.view)[rows], y, sample_weight=weight)
+        return OfScikitLearn(self.name, fitted, self.view)
+
+    def predict(self, views: Views, rows: Ids | None = None) -> Floats:
+        """Predictions, ``(rows, outputs)``."""
+        seen = getattr(views, self.view)
+        found = np.asarray(self.regressor.predict(seen if rows is None else seen[rows]), dtype=np.float64)
+        return found.reshape(len(found), -1)
+
+
+@dataclass
+class OfNetwork:
+    """A network that is yet to be trained."""
+
+    name: str
+    train: Callable[[Ids, Floats, Floats | None], Network]
+    """Trains on some rows with their targets and weights."""
+    uses_structure: bool = True
+
+    def fit(self, views: Views, rows: Ids, targets: Floats, weight: Floats | None) -> TrainedNetwork:  # noqa: ARG002
+        """A trained network."""
+        return TrainedNetwork(self.name, self.train(rows, targets, weight), self.uses_structure)
+
+
+@dataclass
+class TrainedNetwork:
+    """A trained network."""
+
+    name: str
+    network: Network
+    uses_structure: bool = True
+
+    def predict(self, views: Views, rows: Ids | None = None) -> Floats:
+        """Predictions, ``(rows, outputs)``."""
+        found: Floats = views.scores(self.network).double().numpy()
+        return found if rows is None else found[rows]
+
+
+@dataclass
+class Stack:
+    """Fitted candidates with their weights, and the errors to smooth."""
+
+    members: list[Fitted]
+    weights: Floats
+    errors: Floats | None = None
+    """The error of each training row, then 1 if it is known, ``(N, outputs + 1)``; ``None`` to smooth nothing."""
+    shrinkage: float = 0.0
+    report: list[dict[str, Any]] = field(default_factory=list)
+    gain: float = 0.0
+    gain_error: float = 0.0
+
+    def predict(self, views: Views) -> Floats:
+        """Predictions, ``(rows, outputs)``."""
+        total = sum(share * one.predict(views) for share, one in zip(self.weights, self.members, strict=True))
+        found = np.asarray(total, dtype=np.float64)
+        if self.errors is None:
+            return found
+        return found + correction(views.smoothed(self.errors), self.shrinkage)
+
+
+def correction(smoothed: Floats, shrinkage: float) -> Floats:
+    """Mean error of the known rows around each row, drawn towards 0 where few are known, ``(rows, outputs)``."""
+    return smoothed[:, :-1] / (smoothed[:, -1:] + shrinkage)
+
+
+def fit_stack(
+    candidates: Sequence[Candidate],
+    views: Views,
+    rows: Ids,
+    targets: Floats,
+    weight: Floats | None,
+    rng: np.random.RandomState,
+    max_time: float,
+) -> Stack:
+    """Weigh the candidates by cross-validation and fit those that count to all known rows.
+
+    Args:
+        candidates: The candidates; the first is fitted however long it takes.
+        views: The views of the training rows.
+        rows: The rows whose target is known.
+        targets: Their targets, scaled to mean 0 and variance 1, ``(rows, outputs)``.
+        weight: Their weights; equal if ``None``.
+        rng: Draws the folds.
+        max_time: Seconds after which no further candidate is tried.
+    """
+    folds = _folds(rows.size, rng)
+    report: list[dict[str, Any]] = []
+    tried: list[Candidate] = []
+    unseen: list[Floats] = []
+    deadline, longest = time.monotonic() + max_time, 0.0
+    for one in candidates:
+        start = time.monotonic()
+        if tried and (rows.size < 2 or start + longest > deadline):
+            report.append(_entry(one.name, None))
+            continue
+        out = np.zeros_like(targets)
+        for held in folds:
+            rest = np.setdiff1d(np.arange(rows.size), held)
+            fitted = one.fit(views, rows[rest], targets[rest], None if weight is None else weight[rest])
+            out[held] = fitted.predict(views, rows[held])
+        seconds = time.monotonic() - start
+        longest = max(longest, seconds)
+        tried.append(one)
+        unseen.append(out)
+        report.append(_entry(one.name, _r2(targets, out, weight), seconds))
+    weights = _weights(unseen, targets, weight) if folds else np.array([1.0])
+    for entry, share in zip((one for one in report if one["r2"] is not None), weights, strict=True):
+        entry["weight"] = float(share)
+    chosen = [place for place, share in enumerate(weights) if share > 0]
+    stack = Stack([tried[place].fit(views, rows, targets, weight) for place in chosen], weights[chosen], report=report)
+    if folds:
+        errors = targets - sum(weights[place] * unseen[place] for place in chosen)
+        remaining = _smooth(stack, views, rows, errors, targets, weight, folds)
+        _compare(stack, remaining, tried, unseen, targets, weight)
+    return stack
+
+
+def _folds(n_rows: int, rng: np.random.RandomState) -> list[Ids]:
+    """Rows to hold out, fold by fold; fewer folds of more rows."""
+    n_folds = min(5 if n_rows <= 2000 else 3 if n_rows <= 10_000 else 2, n_rows)
+    return [] if n_folds < 2 else np.array_split(rng.permutation(n_rows), n_folds)
+
+
+def _weights(unseen: Sequence[Floats], targets: Floats, weight: Floats | None) -> Floats:
+    """The weight of each candidate, at least 0; together with the weight of the mean, which predicts 0, they are 1."""
+    root = np.ones(len(targets)) if weight is None else np.sqrt(weight)
+    scaled = [(root[:, None] * one).ravel() for one in (*unseen, np.zeros_like(targets))]
+    wanted = (root[:, None] * targets).ravel()
+    strict = 1e3 * max(np.abs(wanted).max(), 1.0) * np.sqrt(wanted.size)  # a row that makes the weights add up to 1
+    columns = np.stack([np.append(one, strict) for one in scaled], axis=1)
+    found: Floats = nnls(columns, np.append(wanted, strict))[0][:-1]
+    found[found < ENOUGH] = 0.0
+    if not found.any():  # nothing predicts better than the mean
+        found[int(np.argmin([np.square(targets - one).sum() for one in unseen]))] = ENOUGH
+    return found
+
+
+def _smooth(
+    stack: Stack,
+    views: Views,
+    rows: Ids,
+    errors: Floats,
+    targets: Floats,
+    weight: Floats | None,
+    folds: Sequence[Ids],
+) -> Floats:
+    """Let the stack smooth its errors over the hyperedges if that helps; return the errors that remain."""
+    n_vertices = views.own.shape[0]
+
+    def placed(chosen: Ids) -> Floats:
+        out = np.zeros((n_vertices, targets.shape[1] + 1))
+        share = np.ones(chosen.size) if weight is None else weight[chosen]
+        out[rows[chosen]] = np.hstack([errors[chosen], np.ones((chosen.size, 1))]) * share[:, None]
+        return out
+
+    around = np.zeros((rows.size, targets.shape[1] + 1))
+    for held in folds:
+        rest = np.setdiff1d(np.arange(rows.size), held)
+        around[held] = views.smoothed(placed(rest))[rows[held]]
+    before, variance = _error(errors, weight), _error(targets, weight) or 1.0
+    stack.report.append(_entry("all, weighted", 1 - before / variance))
+    after = {one: _error(errors - correction(around, one), weight) for one in SHRINKAGE}
+    best = min(SHRINKAGE, key=lambda one: after[one])
+    if after[best] >= (1 - ENOUGH) * before:
+        return errors
+    stack.errors, stack.shrinkage = placed(np.arange(rows.size)), best
+    stack.report.append(_entry("all, errors smoothed", 1 - after[best] / variance))
+    return errors - correction(around, best)
+
+
+def _compare(
+    stack: Stack,
+    remaining: Floats,
+    tried: Sequence[Candidate],
+    unseen: Sequence[Floats],
+    targets: Floats,
+    weight: Floats | None,
+) -> None:
+    """Measure what the structure adds to R²: the stack against one of structure-free candidates."""
+    free = [out for one, out in zip(tried, unseen, strict=True) if not one.uses_structure]
+    share = np.ones(len(targets)) if weight is None else weight / weight.mean()
+    plain = targets - sum(w * out for w, out in zip(_weights(free, targets, weight), free, strict=True))
+    saved = share * (np.square(plain) - np.square(remaining)).mean(1)
+    variance = _error(targets, weight) or 1.0
+    stack.gain = float(saved.mean() / variance)
+    stack.gain_error = float(saved.std() / np.sqrt(len(saved)) / variance)
+
+
+def _entry(name: str, r2: float | None, seconds: float = 0.0) -> dict[str, Any]:
+    return {"candidate": name, "r2": r2, "weight": 0.0, "seconds": seconds}
+
+
+def _error(errors: Floats, weight: Floats | None) -> float:
+    return float(np.average(np.square(errors).mean(1), weights=weight))
+
+
+def _r2(targets: Floats, found: Floats, weight: Floats | None) -> float:
+    return 1 - _error(targets - found, weight) / (_error(targets, weight) or 1.0)

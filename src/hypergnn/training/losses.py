@@ -1,0 +1,61 @@
+"""The loss of each trial: cross-entropy for classes, squared error for numbers, either with a weight per vertex."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from torch import Tensor
+
+from hypergnn.kernels import cross_entropy
+
+Floats = npt.NDArray[np.float64]
+
+
+class Losses(NamedTuple):
+    """The losses of the trials that are trained together, passed to ``on_epoch`` after each epoch.
+
+    Example:
+        >>> losses = Losses(seeds=(0, 1), train=np.array([0.5, 0.7]), val=None)
+        >>> float(losses.train.mean())
+        0.6
+    """
+
+    seeds: tuple[int, ...]
+    """The seeds of the trials still in training."""
+    train: Floats
+    """The training loss of each trial in this epoch."""
+    val: Floats | None
+    """The validation loss of each trial after this epoch; ``None`` without validation vertices."""
+
+
+def losses_of(scores: Tensor, y: Tensor, rows: Tensor, weight: Tensor | None = None) -> Tensor:
+    """The loss of each trial over some rows of its scores, ``(trials,)``.
+
+    Args:
+        scores: ``(trials, N, outputs)``.
+        y: Classes, ``(N,)``, for cross-entropy; or floating-point targets, ``(N, outputs)``, for the squared error.
+        rows: Which rows.
+        weight: The weight of each row of the scores, ``(N,)``; equal if omitted.
+
+    Example:
+        >>> import torch
+        >>> scores, targets = torch.tensor([[[1.0], [3.0]]]), torch.tensor([[1.0], [1.0]])
+        >>> losses_of(scores, targets, torch.tensor([0, 1])), losses_of(scores, targets, torch.tensor([1]))
+        (tensor([2.]), tensor([4.]))
+        >>> losses_of(scores, targets, torch.tensor([0, 1]), torch.tensor([3.0, 1.0]))
+        tensor([1.])
+    """
+    if y.is_floating_point():
+        errors = (scores.index_select(1, rows) - y.index_select(0, rows)).square().mean(-1)  # (trials, rows)
+    elif weight is None:
+        return cross_entropy(scores, y, rows)
+    else:
+        shares = scores.index_select(1, rows).log_softmax(-1)  # (trials, rows, classes)
+        own = y.index_select(0, rows).expand(shares.shape[0], -1).unsqueeze(-1)
+        errors = -shares.gather(-1, own).squeeze(-1)
+    if weight is None:
+        return errors.mean(-1)
+    chosen = weight.index_select(0, rows)
+    return (errors * (chosen / chosen.sum())).sum(-1)

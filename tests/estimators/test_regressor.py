@@ -1,0 +1,168 @@
+"""The regressor learns from known targets, weighs models against each other and places new rows."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_diabetes, load_linnerud
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.linear_model import RidgeCV
+from sklearn.model_selection import GridSearchCV
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import hypergnn as hg
+from hypergnn.estimators.targets import read_targets
+
+QUICK = {"max_epochs": 30, "random_state": 0}
+ROWS_ARE_VERTICES = {
+    "check_sample_weight_equivalence_on_dense_data": "a row without weight stays a vertex of the hypergraph",
+    "check_sample_weight_equivalence_on_sparse_data": "a row without weight stays a vertex of the hypergraph",
+}
+
+
+@pytest.mark.slow
+@parametrize_with_checks(
+    [
+        hg.HypergraphRegressor("hyper-conv", max_epochs=100),
+        hg.HypergraphRegressor("hyper-attention", hidden=4, heads=2, max_epochs=50),
+        hg.HypergraphRegressor("mlp", max_epochs=100, construct="clusters"),
+        hg.HypergraphRegressor(max_epochs=5, max_time=0),
+    ],
+    expected_failed_checks=lambda _: ROWS_ARE_VERTICES,
+)
+def test_scikit_learns_own_checks_pass(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def diabetes():
+    X, y = load_diabetes(return_X_y=True)
+    X, y = X[:180], y[:180]
+    return X, y, np.where(np.arange(y.size) % 2 == 0, y, np.nan)
+
+
+@pytest.mark.parametrize("model", ["hyper-conv", "hyper-attention", "mlp"])
+def test_a_network_learns_numbers_of_any_size_and_unit(diabetes, model):
+    X, y, few = diabetes
+    one = hg.HypergraphRegressor(model, max_epochs=50, random_state=0).fit(X, few)
+    unknown = np.isnan(few)
+    assert one.score(X[unknown], y[unknown]) > 0.25
+    assert_array_equal(one.predict(X), one.transduction_)
+    assert one.loss_curve_[-1] < one.loss_curve_[0]
+    scaled = hg.HypergraphRegressor(model, max_epochs=50, random_state=0).fit(X, 1000 * few - 7)
+    assert_allclose(scaled.transduction_, 1000 * one.transduction_ - 7, rtol=1e-3)
+    new = X[:5] * 1.0001
+    assert_allclose(one.predict(new), np.concatenate([one.predict(new[[place]]) for place in range(5)]), rtol=1e-5)
+    assert_allclose(one.predict(new), one.transduction_[:5], rtol=0.2)
+
+
+def test_predictions_fall_below_the_smallest_score_of_a_classifier():
+    X = np.arange(40.0)[:, None]
+    model = hg.HypergraphRegressor("hyper-conv", construct="clusters", max_epochs=300, random_state=0).fit(X, X[:, 0])
+    scaled = (model.transduction_ - X.mean()) / X.std()
+    assert scaled.min() < -1.1  # ELU after the last layer would end at -1
+
+
+def test_the_default_is_as_good_as_a_forest_and_ridge(diabetes):
+    X, y, few = diabetes
+    unknown = np.isnan(few)
+    model = hg.HypergraphRegressor(max_epochs=60, random_state=0).fit(X, few)
+    own = model.score(X[unknown], y[unknown])
+    for other in (RandomForestRegressor(random_state=0), RidgeCV(np.logspace(-3, 3, 7))):
+        assert own > other.fit(X[~unknown], y[~unknown]).score(X[unknown], y[unknown]) - 0.03
+    names = [entry["candidate"] for entry in model.report_]
+    assert names[0] == "ridge, own features"
+    assert "all, weighted" in names
+    assert sum(entry["weight"] for entry in model.report_) <= 1 + 1e-6
+    assert abs(model.structure_gain_) < 0.2
+    new = X[unknown][:6] * 1.0001
+    assert_allclose(model.predict(new), model.predict(X[unknown][:6]), rtol=0.25)
+
+
+def test_structure_counts_where_it_alone_tells_the_target():
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, 8, 160)
+    y = np.linspace(-3, 3, 8)[group] + 0.1 * rng.normal(size=160)
+    H = hg.Hypergraph.from_hyperedges([np.flatnonzero(group == one) for one in range(8)], n_vertices=160)
+    few = np.where(rng.random(160) < 0.4, y, np.nan)
+    X = rng.normal(size=(160, 2))
+    model = hg.HypergraphRegressor(random_state=0, max_epochs=5).fit(X, few, hypergraph=H)
+    unknown = np.isnan(few)
+    assert model.score(X[unknown], y[unknown], hypergraph=hg.Hypergraph.from_scipy(H.to_scipy()[unknown])) > 0.9
+    assert model.structure_gain_ > 5 * model.structure_gain_std_
+    assert model.report_[-1]["candidate"] == "all, errors smoothed"
+
+
+def test_several_targets_at_once():
+    X, y = load_linnerud(return_X_y=True)
+    for model in ("hyper-conv", "auto"):
+        one = hg.HypergraphRegressor(model, **QUICK).fit(X, y)
+        assert one.predict(X).shape == y.shape
+        assert one.predict(X[:2] + 0.5).shape == (2, 3)
+        assert_allclose(one.transduction_.mean(0), y.mean(0), rtol=0.1)
+
+
+def test_when_the_time_is_over_one_candidate_remains(diabetes):
+    X, _, few = diabetes
+    model = hg.HypergraphRegressor(max_time=0, **QUICK).fit(X, few)
+    tried = [entry["candidate"] for entry in model.report_ if entry["seconds"]]
+    assert tried == ["ridge, own features"]
+
+
+def test_results_depend_on_the_seed_alone(diabetes):
+    X, _, few = diabetes
+    one, same = (hg.HypergraphRegressor(max_epochs=5, random_state=3).fit(X[:30], few[:30]) for _ in range(2))
+    assert_array_equal(one.transduction_, same.transduction_)
+
+
+def test_unknown_targets_may_come_from_any_library():
+    few = [1.5, None, 2.5, np.nan]
+    for y in (few, np.array(few, dtype=float), pd.Series(few), pl.Series(few, strict=False)):
+        assert_array_equal(np.isnan(read_targets(y, 4, None).scaled.ravel()), [False, True, False, True])
+    assert read_targets([2, 2], 2, None).scale.tolist() == [1.0]
+    weighted = read_targets([0.0, 1.0, 9.0], 3, np.array([3.0, 1.0, 0.0]))
+    assert (weighted.mean.tolist(), np.isnan(weighted.scaled[2, 0])) == ([0.25], True)
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        ([np.nan] * 180, "y must be known for at least one row"),
+        ([1.0, 2.0], "y must have one entry per row of X, 180; got 2. Mark unknown targets with NaN"),
+        (["a"] * 180, "y must hold numbers, NaN where unknown; got others. For classes, use HypergraphClassifier"),
+        ([np.inf] * 180, "contains infinity"),
+        (np.tile([1.0, np.nan], (180, 1)), "row 0 has 1 NaN of 2. Fit one regressor per output"),
+        (None, "requires y to be passed"),
+    ],
+)
+def test_invalid_targets_are_refused(diabetes, y, message):
+    with pytest.raises(ValueError, match=message):
+        hg.HypergraphRegressor(**QUICK).fit(diabetes[0], y)
+
+
+def test_settings_that_cannot_be_are_refused(diabetes):
+    X, y, few = diabetes
+    with pytest.raises(ValueError, match="model must be one of 'auto', 'hyper-conv'"):
+        hg.HypergraphRegressor("forest").fit(X, y)
+    with pytest.raises(ValueError, match="warm_start must be False with model='auto'"):
+        hg.HypergraphRegressor(warm_start=True).fit(X, y)
+    with pytest.raises(ValueError, match="max_time must be"):
+        hg.HypergraphRegressor(max_time=-1).fit(X, y)
+    model = hg.HypergraphRegressor("mlp", **QUICK).fit(X, few)
+    with pytest.raises(ValueError, match="y must be known in each row; 90 of 180 are NaN"):
+        model.score(X, few)
+
+
+def test_numbers_given_to_the_classifier_name_the_regressor(diabetes):
+    X, y, few = diabetes
+    with pytest.raises(ValueError, match=r"Unknown label type: continuous.* such as 0\.5.*use HypergraphRegressor"):
+        hg.HypergraphClassifier().fit(X, np.where(y > 100, 0.5, 1.0))
+    whole = hg.HypergraphClassifier(max_epochs=2).fit(X, np.where(np.isnan(few), np.nan, y > 100))
+    assert whole.classes_.tolist() == [0, 1]
+
+
+def test_it_works_in_searches(diabetes):
+    X, y, _ = diabetes
+    search = GridSearchCV(hg.HypergraphRegressor("mlp", **QUICK), {"hidden": [2, 8]}, cv=2).fit(X, y)
+    assert search.best_params_["hidden"] in (2, 8)
