@@ -45,14 +45,17 @@ ROWS_ARE_VERTICES = {
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:in cross-validation within", "ignore:every row was predicted")
 @parametrize_with_checks(
     [
         hg.HypergraphClassifier(),
+        hg.HypergraphClassifier(construct="attributes"),
+        hg.HypergraphClassifier("hyper-conv", **QUICK),
         hg.HypergraphClassifier("hyper-attention", hidden=4, heads=2, **QUICK),
         hg.HypergraphClassifier("mlp", **QUICK),
-        hg.HypergraphClassifier(construct=NearRows(), **QUICK),
-        hg.HypergraphClassifier(construct="clusters", **QUICK),
-        hg.HypergraphClassifier(construct="attributes", **QUICK),
+        hg.HypergraphClassifier("hyper-conv", construct=NearRows(), **QUICK),
+        hg.HypergraphClassifier("hyper-conv", construct="clusters", **QUICK),
+        hg.HypergraphClassifier("hyper-conv", construct="attributes", **QUICK),
         hg.HypergraphEmbedding(),
         hg.HypergraphEmbedding(trained=True, **QUICK),
     ],
@@ -70,7 +73,7 @@ def wine():
 
 def test_unlabelled_rows_are_classified_and_training_rows_keep_their_predictions(wine):
     X, y, few = wine
-    model = hg.HypergraphClassifier(random_state=0).fit(X, few)
+    model = hg.HypergraphClassifier("hyper-conv", random_state=0).fit(X, few)
     assert (model.transduction_ == y)[few < 0].mean() > 0.9
     assert_array_equal(model.predict(X), model.transduction_)
     assert_array_equal(model.predict_proba(X[20:30]), model.label_distributions_[20:30])
@@ -110,8 +113,8 @@ def test_labels_may_be_missing_among_strings_and_numbers(wine):
     X, _, few = wine
     names = np.array(["a", "b", "c", None], dtype=object)[few]
     numbers = np.where(few < 0, np.nan, few)
-    expected = hg.HypergraphClassifier(random_state=0).fit(X, few).transduction_
-    of_names = hg.HypergraphClassifier(random_state=0).fit(X, names)
+    expected = hg.HypergraphClassifier("hyper-conv", random_state=0).fit(X, few).transduction_
+    of_names = hg.HypergraphClassifier("hyper-conv", random_state=0).fit(X, names)
     assert of_names.classes_.tolist() == ["a", "b", "c"]
     assert_array_equal(of_names.predict(X), np.array(["a", "b", "c"])[expected])
     for y in (
@@ -120,9 +123,11 @@ def test_labels_may_be_missing_among_strings_and_numbers(wine):
         pl.Series(names.tolist()),
         names.tolist(),
     ):
-        assert_array_equal(hg.HypergraphClassifier(random_state=0).fit(X, y).predict(X), of_names.transduction_)
+        assert_array_equal(
+            hg.HypergraphClassifier("hyper-conv", random_state=0).fit(X, y).predict(X), of_names.transduction_
+        )
     for y in (numbers, pd.Series(few).mask(few < 0).astype("Int64"), few.tolist()):
-        assert_array_equal(hg.HypergraphClassifier(random_state=0).fit(X, y).transduction_, expected)
+        assert_array_equal(hg.HypergraphClassifier("hyper-conv", random_state=0).fit(X, y).transduction_, expected)
 
 
 def test_minus_one_and_one_alone_are_two_classes():
@@ -166,7 +171,7 @@ def test_missing_labels_that_numpy_turned_into_text_are_refused(missing, text):
 )
 def test_invalid_labels_are_refused(wine, y, error, message):
     with pytest.raises(error, match=message):
-        hg.HypergraphClassifier().fit(wine[0], y)
+        hg.HypergraphClassifier("hyper-conv").fit(wine[0], y)
 
 
 def test_a_given_hypergraph_is_used_for_training(wine):
@@ -174,24 +179,24 @@ def test_a_given_hypergraph_is_used_for_training(wine):
     H = hg.Hypergraph.from_hyperedges([np.flatnonzero(y == one) for one in range(3)], n_vertices=y.size)
     X = np.ones((y.size, 1))  # says nothing about the classes
     X[:: y.size // 3] += 1
-    model = hg.HypergraphClassifier(random_state=0, scale=False).fit(np.eye(y.size), few, hypergraph=H)
+    model = hg.HypergraphClassifier("hyper-conv", random_state=0, scale=False).fit(np.eye(y.size), few, hypergraph=H)
     assert model.hypergraph_ is H
     assert_array_equal(model.transduction_, y)
-    equal_rows = hg.HypergraphClassifier(random_state=0).fit(X, few, hypergraph=H)
+    equal_rows = hg.HypergraphClassifier(random_state=0, max_epochs=20).fit(X, few, hypergraph=H)
     assert_array_equal(equal_rows.predict(X), equal_rows.transduction_)
     with pytest.raises(ValueError, match="one vertex for each row of X, 10; got 178"):
-        hg.HypergraphClassifier().fit(X[:10], few[:10], hypergraph=H)
+        hg.HypergraphClassifier("hyper-conv").fit(X[:10], few[:10], hypergraph=H)
     with pytest.raises(TypeError, match="hypergraph must be a Hypergraph"):
-        hg.HypergraphClassifier().fit(X, few, hypergraph=[[0, 1]])
+        hg.HypergraphClassifier("hyper-conv").fit(X, few, hypergraph=[[0, 1]])
     with pytest.raises(TypeError, match="construct must return a Hypergraph; it returned a list"):
-        hg.HypergraphClassifier(construct=lambda X: list(X)).fit(X, few)
+        hg.HypergraphClassifier("hyper-conv", construct=lambda X: list(X)).fit(X, few)
     with pytest.raises(ValueError, match="must not be given with construct='attributes'"):
-        hg.HypergraphClassifier(construct="attributes").fit(X, few, hypergraph=H)
+        hg.HypergraphClassifier("hyper-conv", construct="attributes").fit(X, few, hypergraph=H)
 
 
 def test_equal_rows_get_equal_predictions(wine):
     X, _, few = wine
-    model = hg.HypergraphClassifier(random_state=0, n_neighbors=2).fit(
+    model = hg.HypergraphClassifier("hyper-conv", random_state=0, n_neighbors=2).fit(
         np.vstack([X, X[:30]]), np.append(few, [-1] * 30)
     )
     assert_array_equal(model.label_distributions_[:30], model.label_distributions_[178:])
@@ -200,7 +205,7 @@ def test_equal_rows_get_equal_predictions(wine):
 def test_texts_are_classified_by_their_words():
     fruit, tools = ["ripe apple pie", "apple and plum", "plum pie"], ["steel hammer", "hammer and nail", "steel nail"]
     options = {"min_df": 1, "max_df": 1.0}
-    model = hg.HypergraphClassifier(construct="text", construct_options=options, random_state=0)
+    model = hg.HypergraphClassifier("hyper-conv", construct="text", construct_options=options, random_state=0)
     y = ["fruit", None, None, "tool", None, None]
     assert model.fit(fruit + tools, y).transduction_.tolist() == ["fruit"] * 3 + ["tool"] * 3
     assert model.predict(["a plum", "one nail", "ripe apple pie"]).tolist() == ["fruit", "tool", "fruit"]
@@ -210,7 +215,7 @@ def test_texts_are_classified_by_their_words():
 
 def test_texts_are_one_column_with_several_rows():
     texts = ["ripe apple pie", "steel hammer"]
-    model = hg.HypergraphClassifier(construct="text", construct_options={"min_df": 1}, max_epochs=2)
+    model = hg.HypergraphClassifier("hyper-conv", construct="text", construct_options={"min_df": 1}, max_epochs=2)
     model.fit(pd.DataFrame({"text": texts}), ["fruit", "tool"])
     assert not hasattr(model, "n_features_in_")
     for method in (model.predict, lambda X: model.fit(X, ["fruit"])):
@@ -224,7 +229,7 @@ def test_clusters_of_sparse_rows_are_found_and_joined_without_densifying_them(wi
     X, y, _ = wine
     X = MinMaxScaler().fit_transform(X)
     options = {"construct": "clusters", "scale": False, "random_state": 0, "max_epochs": 30}
-    expected = hg.HypergraphClassifier(**options).fit(X[::2], y[::2]).predict(X[1::2])
+    expected = hg.HypergraphClassifier("hyper-conv", **options).fit(X[::2], y[::2]).predict(X[1::2])
     own = sparse.csr_array.toarray
 
     def toarray(matrix, *arguments, **options):
@@ -233,18 +238,18 @@ def test_clusters_of_sparse_rows_are_found_and_joined_without_densifying_them(wi
 
     monkeypatch.setattr(sparse.csr_array, "toarray", toarray)
     rows = sparse.csr_array(X)
-    model = hg.HypergraphClassifier(**options).fit(rows[::2], y[::2])
+    model = hg.HypergraphClassifier("hyper-conv", **options).fit(rows[::2], y[::2])
     assert (model.predict(rows[1::2]) == expected).mean() > 0.95
 
 
 def test_rows_without_a_label_cannot_be_scored(wine):
     X, y, few = wine
-    model = hg.HypergraphClassifier(random_state=0, max_epochs=20).fit(X, few)
+    model = hg.HypergraphClassifier("hyper-conv", random_state=0, max_epochs=20).fit(X, few)
     assert model.score(X, y) == (model.transduction_ == y).mean()
     for unlabelled in (few, np.where(few < 0, np.nan, few), [None if one < 0 else one for one in few.tolist()]):
         with pytest.raises(ValueError, match=f"y must have a label in each row; {(few < 0).sum()} of 178 have none"):
             model.score(X, unlabelled)
-    signs = hg.HypergraphClassifier(random_state=0, max_epochs=20).fit(X, np.where(y == 0, 1, -1))
+    signs = hg.HypergraphClassifier("hyper-conv", random_state=0, max_epochs=20).fit(X, np.where(y == 0, 1, -1))
     assert 0 < signs.score(X[:10], [-1] * 5 + [1] * 5) <= 1
 
 
@@ -268,7 +273,7 @@ def test_explanations_use_the_names_of_rows_and_hyperedges():
     H = hg.Hypergraph.from_hyperedges(
         [[0, 1], [1, 2]], n_vertices=3, vertex_names=["tea", "milk", "nail"], hyperedge_names=["b1", "b2"]
     )
-    model = hg.HypergraphClassifier(random_state=0).fit(np.eye(3), ["food", None, "tools"], hypergraph=H)
+    model = hg.HypergraphClassifier("hyper-conv", random_state=0).fit(np.eye(3), ["food", None, "tools"], hypergraph=H)
     why = model.explain("milk", target="tools")
     assert (why.vertex_name, why.target_name, set(why.names)) == ("milk", "tools", {"b1", "b2", "bias"})
     with pytest.raises(TypeError, match=r"For a HypergraphClassifier, call its explain\(row\)\.$"):
@@ -280,7 +285,7 @@ def test_sparse_rows_stay_sparse_and_give_the_result_of_unscaled_dense_rows(wine
     X = MinMaxScaler().fit_transform(X)
     results = []
     for rows in (X, sparse.csr_array(X)):
-        model = hg.HypergraphClassifier(scale=False, dropout=0.0, random_state=0).fit(rows, few)
+        model = hg.HypergraphClassifier("hyper-conv", scale=False, dropout=0.0, random_state=0).fit(rows, few)
         results.append(model.label_distributions_)
     assert_allclose(*results, atol=1e-4)
     assert sparse.issparse(model._features)
@@ -289,9 +294,9 @@ def test_sparse_rows_stay_sparse_and_give_the_result_of_unscaled_dense_rows(wine
 def test_tables_keep_the_names_of_their_columns(wine):
     X, _, few = wine
     frame = pd.DataFrame(X, columns=[f"c{place}" for place in range(13)])
-    expected = hg.HypergraphClassifier(random_state=0).fit(X, few).transduction_
+    expected = hg.HypergraphClassifier("hyper-conv", random_state=0).fit(X, few).transduction_
     for table in (frame, pl.from_pandas(frame)):
-        model = hg.HypergraphClassifier(random_state=0).fit(table, few)
+        model = hg.HypergraphClassifier("hyper-conv", random_state=0).fit(table, few)
         assert model.feature_names_in_.tolist() == frame.columns.tolist()
         assert_array_equal(model.transduction_, expected)
     with pytest.raises(ValueError, match="feature names should match"):
@@ -300,7 +305,7 @@ def test_tables_keep_the_names_of_their_columns(wine):
 
 def test_the_classifier_works_in_pipelines_searches_and_cross_validation(wine):
     X, y, _ = wine
-    pipeline = make_pipeline(MinMaxScaler(), hg.HypergraphClassifier(max_epochs=30, random_state=0))
+    pipeline = make_pipeline(MinMaxScaler(), hg.HypergraphClassifier("hyper-conv", max_epochs=30, random_state=0))
     assert cross_val_score(pipeline, X, y, cv=3).mean() > 0.9
     grid = {
         "hypergraphclassifier__n_neighbors": [3, 8],
@@ -313,7 +318,7 @@ def test_the_classifier_works_in_pipelines_searches_and_cross_validation(wine):
 
 def test_results_depend_on_the_seed_alone(wine):
     X, _, few = wine
-    one, same, other = (hg.HypergraphClassifier(random_state=seed).fit(X, few) for seed in (3, 3, 4))
+    one, same, other = (hg.HypergraphClassifier("hyper-conv", random_state=seed).fit(X, few) for seed in (3, 3, 4))
     assert_array_equal(one.label_distributions_, same.label_distributions_)
     assert (one.label_distributions_ != other.label_distributions_).any()
 
@@ -321,9 +326,9 @@ def test_results_depend_on_the_seed_alone(wine):
 def test_early_stopping_holds_labels_out(wine):
     X, y, _ = wine
     options = {"early_stopping": True, "max_epochs": 400, "n_epochs_no_change": 5, "learning_rate": 0.1}
-    model = hg.HypergraphClassifier(random_state=0, **options).fit(X, y)
+    model = hg.HypergraphClassifier("hyper-conv", random_state=0, **options).fit(X, y)
     assert len(model.validation_curve_) == model.n_epochs_ < 400
-    alone = hg.HypergraphClassifier(random_state=0, **{**options, "max_epochs": 7}).fit(X[::30], y[::30])
+    alone = hg.HypergraphClassifier("hyper-conv", random_state=0, **{**options, "max_epochs": 7}).fit(X[::30], y[::30])
     assert (alone.validation_curve_, alone.n_epochs_) == ([], 7)
 
 
@@ -331,7 +336,7 @@ def test_early_stopping_holds_labels_out(wine):
     ("settings", "message"),
     [
         ({"construct": "magic"}, "construct must be one of 'knn'"),
-        ({"model": "gcn"}, "model must be one of 'hyper-conv'"),
+        ({"model": "gcn"}, "model must be one of 'auto', 'hyper-conv'"),
         ({"n_neighbors": 0}, "n_neighbors must be at least 1"),
         ({"construct": "clusters", "construct_options": {"n_clusters": 1}}, "n_clusters must be at least 2"),
         ({"dropout": 1.0}, "dropout must be a number from 0"),
@@ -354,14 +359,18 @@ def test_options_without_effect_are_refused(wine):
     X, y, _ = wine
     H = hg.construct.from_knn(X, 3)
     with pytest.raises(ValueError, match="construct_options must be left out if a hypergraph is given"):
-        hg.HypergraphClassifier(construct_options={"metric": "cosine"}).fit(X, y, hypergraph=H)
+        hg.HypergraphClassifier("hyper-conv", construct_options={"metric": "cosine"}).fit(X, y, hypergraph=H)
     options = {"vectorizer": TfidfVectorizer(), "min_df": 1}
     with pytest.raises(ValueError, match="vectorizer must be the only one of construct_options"):
-        hg.HypergraphClassifier(construct="text", construct_options=options).fit(["a text", "another"], [0, 1])
+        hg.HypergraphClassifier("hyper-conv", construct="text", construct_options=options).fit(
+            ["a text", "another"], [0, 1]
+        )
     with pytest.raises(ValueError, match=r"'vectorizer'; got 'ngram_range'\. For others, pass a vectorizer\."):
-        hg.HypergraphClassifier(construct="text", construct_options={"ngram_range": (1, 2)}).fit(["a text"], [0])
+        hg.HypergraphClassifier("hyper-conv", construct="text", construct_options={"ngram_range": (1, 2)}).fit(
+            ["a text"], [0]
+        )
     with pytest.raises(TypeError, match="scale must be True or False; got 'yes'"):
-        hg.HypergraphClassifier(scale="yes").fit(X, y)
+        hg.HypergraphClassifier("hyper-conv", scale="yes").fit(X, y)
 
 
 @pytest.mark.parametrize("construct", CONSTRUCTORS)
@@ -381,10 +390,16 @@ def test_options_are_the_arguments_of_the_constructor_of_that_name(construct):
         ("text", ["a tea"] * 178),
     ],
 )
+@pytest.mark.filterwarnings("ignore:every row was predicted")
 def test_fitting_leaves_the_random_states_of_numpy_and_python_alone(wine, construct, X):
     options = {"min_df": 1, "max_df": 1.0} if construct == "text" else None
     model = hg.HypergraphClassifier(
-        construct=construct, construct_options=options, early_stopping=True, max_epochs=2, random_state=None
+        "hyper-conv",
+        construct=construct,
+        construct_options=options,
+        early_stopping=True,
+        max_epochs=2,
+        random_state=None,
     )
     before = np.random.get_state(), random.getstate()
     model.fit(X, wine[1]).predict(X[:2])
@@ -394,7 +409,7 @@ def test_fitting_leaves_the_random_states_of_numpy_and_python_alone(wine, constr
 
 def test_without_a_random_state_each_fit_is_another(wine):
     X, y, _ = wine
-    one, other = (hg.HypergraphClassifier(max_epochs=2).fit(X, y).label_distributions_ for _ in range(2))
+    one, other = (hg.HypergraphClassifier("hyper-conv", max_epochs=2).fit(X, y).label_distributions_ for _ in range(2))
     assert (one != other).any()
 
 
@@ -404,17 +419,17 @@ def test_data_that_is_not_numbers_is_refused_with_a_way_to_use_it(wine):
     gaps[3, 2], words[3, 2] = np.nan, "red"
     for table in (gaps, sparse.csr_array(gaps), pd.DataFrame(gaps)):
         with pytest.raises(ValueError, match=r"contains NaN\. Fill in missing values, or use construct='attributes'"):
-            hg.HypergraphClassifier().fit(table, y)
+            hg.HypergraphClassifier("hyper-conv").fit(table, y)
     for table in (words, pd.DataFrame(words), words.tolist()):
         with pytest.raises(
             ValueError, match=r"'red'\. X must hold numbers: encode words, or use construct='attributes'"
         ):
-            hg.HypergraphClassifier().fit(table, y)
+            hg.HypergraphClassifier("hyper-conv").fit(table, y)
     infinite = np.where(np.isnan(gaps), np.inf, gaps)
     with pytest.raises(ValueError, match="contains infinity"):
-        hg.HypergraphClassifier().fit(infinite, y)
+        hg.HypergraphClassifier("hyper-conv").fit(infinite, y)
     with pytest.raises(ValueError, match=r"at least two rows for construct='attributes'; got n_samples=1"):
-        hg.HypergraphClassifier(construct="attributes").fit(X[:1], y[:1])
+        hg.HypergraphClassifier("hyper-conv", construct="attributes").fit(X[:1], y[:1])
 
 
 def test_embeddings_bring_neighbours_together_and_place_new_rows(wine):
@@ -435,7 +450,7 @@ def test_embeddings_bring_neighbours_together_and_place_new_rows(wine):
 @pytest.mark.timing
 def test_fitting_a_hundred_rows_takes_well_under_a_second(wine):
     X, y, _ = wine
-    hg.HypergraphClassifier(random_state=0).fit(X[:100], y[:100])
+    hg.HypergraphClassifier("hyper-conv", random_state=0).fit(X[:100], y[:100])
     start = time.process_time()
-    hg.HypergraphClassifier(random_state=0).fit(X[:100], y[:100])
+    hg.HypergraphClassifier("hyper-conv", random_state=0).fit(X[:100], y[:100])
     assert time.process_time() - start < 0.7

@@ -9,6 +9,7 @@ from sklearn.datasets import load_wine
 
 import hypergnn as hg
 
+pytestmark = pytest.mark.filterwarnings("ignore")  # those of the other tools
 PAGE = Path(__file__).parents[2] / "docs" / "tune.md"
 
 

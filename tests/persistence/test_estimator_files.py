@@ -28,7 +28,7 @@ from hypergnn.persistence.allowed import class_named, name_of
 from hypergnn.persistence.object_reader import Reader
 from hypergnn.persistence.object_writer import Writer
 
-QUICK = {"max_epochs": 3, "random_state": 0}
+QUICK = {"max_epochs": 6, "random_state": 0}
 X, Y = load_wine(return_X_y=True)
 X, Y = X[::3], Y[::3]
 NEW = X[:9] * 1.01
@@ -48,7 +48,7 @@ CASES = {
     "neighbours": lambda: (hg.HypergraphClassifier("hyper-conv", **QUICK).fit(X, Y), NEW),
     "attention": lambda: (hg.HypergraphClassifier("hyper-attention", **QUICK).fit(X, Y.astype(str)), NEW),
     "clusters": lambda: (hg.HypergraphClassifier("mlp", construct="clusters", **QUICK).fit(X, Y), NEW),
-    "sparse": lambda: (hg.HypergraphClassifier("hyper-conv", **QUICK).fit(sparse.csr_array(X), Y), NEW),
+    "sparse": lambda: (hg.HypergraphEmbedding(trained=True, **QUICK).fit(sparse.csr_array(X), Y), NEW),
     "attributes": lambda: (
         hg.HypergraphClassifier("hyper-conv", construct="attributes", **QUICK).fit(TABLE, list("xyxyxy")),
         TABLE.iloc[::-1],
@@ -58,6 +58,18 @@ CASES = {
         hg.HypergraphClassifier("hyper-conv", **QUICK).fit(X[:6], Y[-6:] * 0 + [1, 2] * 3, hypergraph=H),
         NEW,
     ),
+    "default": lambda: (hg.HypergraphClassifier(**QUICK).fit(X, np.where(np.arange(Y.size) % 2, Y, -1)), NEW),
+    "default, attributes": lambda: (
+        hg.HypergraphClassifier(construct="attributes", **QUICK).fit(TABLE, list("xyxyxy")),
+        TABLE.iloc[::-1],
+    ),
+    "default, text": lambda: (
+        hg.HypergraphClassifier(construct="text", construct_options={"min_df": 1, "max_df": 1.0}, **QUICK).fit(
+            TEXTS, ["fruit", "fruit", None, "tool", "tool", None]
+        ),
+        ["a plum", "one nail"],
+    ),
+    "default, given": lambda: (hg.HypergraphClassifier(**QUICK).fit(X[:6], [1, 2] * 3, hypergraph=H), NEW),
     "network for numbers": lambda: (hg.HypergraphRegressor("hyper-conv", **QUICK).fit(X, X[:, :2]), NEW),
     "embedding": lambda: (hg.HypergraphEmbedding(trained=True, **QUICK).fit(X, Y), NEW),
     "plain embedding": lambda: (hg.HypergraphEmbedding(random_state=np.random.RandomState(3)).fit(X), NEW),

@@ -45,8 +45,8 @@ def test_a_callback_stops_the_run_by_returning_true(data, tmp_path):
 
     found = hg.training.fit(data, CONFIG, trials=3, batch=1, out=tmp_path, on_epoch=stop)
     assert (found.interrupted, [record.seed for record in found.records]) == (True, [0])
-    rest = hg.training.fit(data, CONFIG, trials=3, out=tmp_path, jobs=1)
-    assert without_time(rest) == without_time(hg.training.fit(data, CONFIG, trials=3, jobs=1))
+    rest = hg.training.fit(data, CONFIG, trials=3, batch=1, out=tmp_path, jobs=1)
+    assert without_time(rest) == without_time(hg.training.fit(data, CONFIG, trials=3, batch=1, jobs=1))
 
 
 def test_what_a_callback_raises_leaves_fit(data):

@@ -104,7 +104,7 @@ class HypergraphEstimator(LearnsFromLabels, PlacesRows, BaseEstimator):  # type:
                 "vertex",
                 "Make it with vertices=X.index, or sort X and y like it: X.loc[hypergraph.vertex_names].",
             )
-        self._features = self._relation.features(rows)
+        self._features = self._features_of(rows)
         self._known = KnownRows(self._features)
 
     def _relate(self, X: Any, hypergraph: Hypergraph | None) -> Rows:

@@ -2,27 +2,44 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import torch
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from hypergnn._utils.checks import find_named
+from hypergnn._utils.checks import check_choice, check_number, find_named
+from hypergnn._utils.progress import showing
 from hypergnn._utils.tables import row_names
 from hypergnn.estimators.base import HypergraphEstimator, check_order
-from hypergnn.estimators.compute import one_thread
+from hypergnn.estimators.compute import one_thread, threads
 from hypergnn.estimators.labels import check_all_labelled, encode_labels
 from hypergnn.estimators.later import Later
+from hypergnn.estimators.learning import MODELS, generator
+from hypergnn.estimators.selection.candidates import Context
+from hypergnn.estimators.selection.known import divide
+from hypergnn.estimators.selection.network import OfNetwork
+from hypergnn.estimators.selection.report import Lines
+from hypergnn.estimators.selection.search import select
+from hypergnn.estimators.selection.views import Views
 from hypergnn.estimators.weights import as_sample_weight, class_weights, combined
 from hypergnn.explanations import Explanation, explain
+from hypergnn.models import Network
 from hypergnn.persistence.models import SavedModel
 from hypergnn.structures.hypergraph import Hypergraph
 from hypergnn.training.engine import OnLosses
+
+Ids = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+_ENOUGH_ROWS = 20
+"""Of fewer rows it says little if all get the same class."""
 
 
 class HypergraphClassifier(ClassifierMixin, HypergraphEstimator):  # type: ignore[misc]
@@ -108,7 +125,7 @@ class HypergraphClassifier(ClassifierMixin, HypergraphEstimator):  # type: ignor
 
     def __init__(
         self,
-        model: str = "hyper-conv",
+        model: str = "auto",
         *,
         construct: str | Callable[..., Hypergraph] = "knn",
         n_neighbors: int = 10,
@@ -124,6 +141,8 @@ class HypergraphClassifier(ClassifierMixin, HypergraphEstimator):  # type: ignor
         early_stopping: bool = False,
         validation_fraction: float = 0.2,
         n_epochs_no_change: int = 50,
+        max_time: float = 60.0,
+        verbose: bool = False,
         class_weight: Any = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
@@ -147,6 +166,8 @@ class HypergraphClassifier(ClassifierMixin, HypergraphEstimator):  # type: ignor
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_epochs_no_change = n_epochs_no_change
+        self.max_time = max_time
+        self.verbose = verbose
         self.class_weight = class_weight
         self.warm_start = warm_start
         self.n_jobs = n_jobs
@@ -179,18 +200,70 @@ class HypergraphClassifier(ClassifierMixin, HypergraphEstimator):  # type: ignor
             TypeError: If an argument has the wrong type.
             ValueError: If values or shapes are invalid, or no row has a label.
         """
+        check_choice("model", self.model, ("auto", *MODELS))
         self._build(X, hypergraph, memberships)
         if y is None:
             raise ValueError("HypergraphClassifier requires y to be passed, but the target y is None")
         check_order(row_names(X), row_names(y), "y must have its labels", "label", "Sort y: y.loc[X.index].")
         self.classes_, codes = encode_labels(y, self.hypergraph_.n_vertices)
-        fraction = self.validation_fraction if self.early_stopping else 0.0
         by_class = class_weights(self.class_weight, self.classes_, codes)
         weight = combined(as_sample_weight(sample_weight, codes.size), by_class)
-        trial = self._train(codes, len(self.classes_), fraction, self.n_epochs_no_change, weight)
-        self.label_distributions_ = self._of_training(trial.scores.cpu().double().softmax(-1).numpy())
+        if self.model == "auto":
+            shares = self._select(codes, weight)
+        else:
+            fraction = self.validation_fraction if self.early_stopping else 0.0
+            trial = self._train(codes, len(self.classes_), fraction, self.n_epochs_no_change, weight)
+            shares = trial.scores.cpu().double().softmax(-1).numpy()
+        self.label_distributions_ = self._of_training(shares)
         self.transduction_ = self.classes_[self.label_distributions_.argmax(1)]
+        self._warn()
         return self
+
+    def _select(self, codes: Ids, weight: Floats | None) -> Floats:
+        """Choose among candidates within the labels; return the probabilities of the rows."""
+        for name in ("early_stopping", "warm_start"):
+            if getattr(self, name):
+                raise ValueError(f"{name} must be False with model='auto'; choose a network, e.g. model='hyper-conv'.")
+        self._config(self.max_epochs, "hyper-conv")  # refuses settings that no network can have
+        max_time = check_number("max_time", self.max_time)
+        rng = generator(self.random_state)
+        known = divide(codes, len(self.classes_), rng, weight)
+        seeds = rng.randint(2**31 - 1, size=2).tolist()
+        self._views = Views(self._features, self.hypergraph_, has_members=self._relation.has_members, seed=seeds[0])
+        network = self._network_candidate(codes, weight) if self._is_given else None
+        progress = showing(Lines(), quiet=not self.verbose)
+        with threads(self.n_jobs), progress as say:
+            context = Context(self._views, known, seeds[1], self.n_jobs)
+            self._mixture, self.report_ = select(context, network, max_time, say)
+            shares = self._mixture.training(self._views)
+        self._views.forget()
+        self.structure_gain_ = self.report_.structure_gain
+        self.structure_gain_std_ = self.report_.structure_gain_std
+        return shares
+
+    def _network_candidate(self, codes: Ids, weight: Floats | None) -> OfNetwork:
+        """A network that learns from some of the labelled rows."""
+
+        def train(rows: Ids, weight_decay: float, *, is_last: bool) -> tuple[Network, Floats]:
+            some = np.full_like(codes, -1)
+            some[rows] = codes[rows]
+            listener = self.on_epoch if is_last else None
+            network, trial = self._train_one(
+                "hyper-conv", some, len(self.classes_), 0.0, self.max_epochs, weight, listener, weight_decay
+            )
+            return network, trial.scores.cpu().double().softmax(-1).numpy()
+
+        return OfNetwork(train, (self.weight_decay, self.weight_decay / 10))
+
+    def _warn(self) -> None:
+        """Warn if the predictions are worth no more than the name of the largest class."""
+        n_classes, n_rows = len(self.classes_), len(self.transduction_)
+        if n_classes > 1 and n_rows >= _ENOUGH_ROWS and len(np.unique(self.label_distributions_.argmax(1))) == 1:
+            warnings.warn(_one_class(str(self.transduction_[0]), self.model), UserWarning, stacklevel=3)
+        elif (
+            self.model == "auto" and n_classes > 1 and n_rows >= _ENOUGH_ROWS and not self.report_.is_better_than_chance
+        ):
+            warnings.warn(self.report_.chance_warning(), UserWarning, stacklevel=3)
 
     def predict(self, X: Any, *, hypergraph: Hypergraph | None = None, memberships: Any = None) -> npt.NDArray[Any]:
         """Return the most probable class of each row; new rows join the hypergraph of the training rows.
@@ -286,6 +359,11 @@ class HypergraphClassifier(ClassifierMixin, HypergraphEstimator):  # type: ignor
             raise ValueError(
                 f"target must be one of the classes, {', '.join(map(repr, classes[:10]))}; got {target!r}."
             )
+        if self.model == "auto":
+            raise ValueError(
+                "explain needs a single network; 'auto' mixes several models. Fit HypergraphClassifier('hyper-conv') "
+                "to explain its predictions; report_ says what 'auto' uses."
+            )
         named = SavedModel(self.network_, tuple(map(str, classes)), {})
         if X is not None or hypergraph is not None or memberships is not None:
             chosen = None if target is None else classes.index(target)
@@ -295,7 +373,23 @@ class HypergraphClassifier(ClassifierMixin, HypergraphEstimator):  # type: ignor
         with one_thread():
             return explain(named, self.hypergraph_, number, x=self._features, target=wanted)
 
+    def _features_of(self, rows: Any) -> Any:
+        """What the estimator sees of each row: with ``"auto"``, what is known without the hypergraph."""
+        return self._relation.own(rows) if self.model == "auto" else self._relation.features(rows)
+
     def _probabilities(self, features: Any, later: Later) -> Tensor:
         """The probabilities of new rows, ``(rows, n_classes)``."""
+        if self.model == "auto":
+            return torch.from_numpy(self._mixture.new(self._views.of_new(features, later)))
         probabilities: Tensor = self._scores_of(features, later).double().softmax(-1)
         return probabilities
+
+
+def _one_class(name: str, model: str) -> str:
+    """The warning if every row gets the same class."""
+    advice = (
+        "Check that X or the hypergraph has something to do with the labels, and label more rows."
+        if model == "auto"
+        else "Try model='auto', which compares several models, a smaller weight_decay or more epochs."
+    )
+    return f"every row was predicted to be of class {name!r}. {advice}"

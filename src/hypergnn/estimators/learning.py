@@ -43,7 +43,7 @@ class LearnsFromLabels:
     hypergraph_: Hypergraph
     _features: Any
 
-    def _config(self, patience: int, model: str) -> Config:
+    def _config(self, patience: int, model: str, weight_decay: float | None = None) -> Config:
         check_choice("model", model, MODELS)
         return Config(
             model=model,
@@ -54,7 +54,7 @@ class LearnsFromLabels:
             attention_dropout=self.dropout,
             feature_scaling="none",
             learning_rate=self.learning_rate,
-            weight_decay=self.weight_decay,
+            weight_decay=self.weight_decay if weight_decay is None else weight_decay,
             patience=patience,
             max_epochs=self.max_epochs,
         )
@@ -85,6 +85,7 @@ class LearnsFromLabels:
         patience: int,
         weight: npt.NDArray[np.float64] | None,
         on_epoch: OnLosses | None,
+        weight_decay: float | None = None,
     ) -> tuple[Network, Trial]:
         """Train a network on the labelled rows, for all epochs unless some labels are for validation.
 
@@ -96,13 +97,14 @@ class LearnsFromLabels:
             patience: Number of epochs without a lower loss on them after which training stops.
             weight: Weight of each row in the loss; rows of weight 0 teach nothing.
             on_epoch: Called after each epoch.
+            weight_decay: Factor of the L2 penalty in place of the estimator's.
         """
         rng = generator(self.random_state)
         is_known = y >= 0 if y.ndim == 1 else ~np.isnan(y).any(1)
         labelled = np.flatnonzero(is_known if weight is None else is_known & (weight > 0))
         fraction = check_number("validation_fraction", validation_fraction, below=1)
         train, val = hold_out(y if y.ndim == 1 else np.zeros(len(y), dtype=np.int64), labelled, fraction, rng)
-        config, seed = self._config(patience, model), int(rng.randint(2**31 - 1))
+        config, seed = self._config(patience, model, weight_decay), int(rng.randint(2**31 - 1))
         task = self._task(y, n_outputs, train, val, weight)
         start = self._earlier_parameters(config, task)
         with threads(self.n_jobs):

@@ -41,6 +41,10 @@ class PlacesRows:
         """Check rows."""
         raise NotImplementedError
 
+    def _features_of(self, rows: Any) -> Any:
+        """What the estimator sees of each row."""
+        return self._relation.features(rows)
+
     def _of_training(self, values: Values) -> Values:
         """The values of the training rows; equal rows share their mean, unless the caller gave the hypergraph."""
         return values if self._is_given else self._known.mean(values)[self._known.group]
@@ -61,7 +65,7 @@ class PlacesRows:
         if X is None and isinstance(self._relation, MembershipRows):
             return trained
         rows = self._read_later(X)
-        features = self._relation.features(rows)
+        features = self._features_of(rows)
         group = self._known.find(features)
         if np.array_equal(group, self._known.group):
             return trained
@@ -84,11 +88,11 @@ class PlacesRows:
         if R is None:
             if rows is None:
                 raise ValueError("hypergraph or memberships must be given: the rows of later data are their members.")
-            return self._relation.features(rows), Later(sparse.csr_array(self._relation.join(rows)))
+            return self._features_of(rows), Later(sparse.csr_array(self._relation.join(rows)))
         later = read_later(self.hypergraph_, R)
         if isinstance(self._relation, MembershipRows):
             return self._relation.features_of(later.memberships), later
-        return self._relation.features(rows), later
+        return self._features_of(rows), later
 
     def _explain_later(
         self,

@@ -19,6 +19,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler, normalize
 from hypergnn._utils.checks import check_size
 from hypergnn._utils.tables import as_column, read_table
 from hypergnn.construct import Attributes, Clusters, NearestNeighbours, NearestVertex, Relation, Words
+from hypergnn.estimators.encoding import TableEncoder
 from hypergnn.estimators.known_rows import row_keys
 from hypergnn.structures.hypergraph import Hypergraph
 
@@ -41,9 +42,15 @@ class Rows(Protocol):
     """Rows of a table as vertices of a hypergraph."""
 
     hypergraph: Hypergraph
+    has_members: bool
+    """Whether memberships say something about a row that its own features do not."""
 
     def features(self, X: Any) -> Any:
         """What the network sees of each row, float32, ``(rows, F)``."""
+        ...
+
+    def own(self, X: Any) -> Any:
+        """What is known of each row without the hypergraph, ``(rows, F)``, dense and scaled or CSR."""
         ...
 
     def join(self, X: Any) -> sparse.csr_array:
@@ -85,10 +92,15 @@ class NumericRows:
     def __init__(self, scales: Scales, relation: Relation) -> None:
         """Combine scales with a relation of the scaled positions."""
         self._scales, self._relation = scales, relation
+        self.has_members = not isinstance(relation, NearestNeighbours)
         self.hypergraph = relation.hypergraph
 
     def features(self, X: Any) -> Any:
         """The scaled numbers, float32."""
+        return self._scales.features(X)
+
+    def own(self, X: Any) -> Any:
+        """The scaled numbers."""
         return self._scales.features(X)
 
     def join(self, X: Any) -> sparse.csr_array:
@@ -99,6 +111,8 @@ class NumericRows:
 class AttributeRows:
     """Rows of any table, related by equal values."""
 
+    has_members = True
+
     def __init__(self, X: Any, options: Mapping[str, Any]) -> None:
         """Make the hypergraph."""
         columns = _columns(X)
@@ -107,10 +121,15 @@ class AttributeRows:
             raise ValueError(f"X must have at least two rows for construct='attributes'; got n_samples={n_rows}.")
         self._relation = Attributes(columns, **{"bins": N_BINS, **options})
         self.hypergraph = self._relation.hypergraph
+        self._encoder = TableEncoder(columns)
 
     def features(self, X: Any) -> sparse.csr_array:
         """The memberships, float32."""
         return sparse.csr_array(self.join(X), dtype=np.float32)
+
+    def own(self, X: Any) -> Any:
+        """Numbers scaled, gaps filled, words one-hot."""
+        return self._encoder.encode(_columns(X))
 
     def join(self, X: Any) -> sparse.csr_array:
         """Memberships of rows, ``(rows, M)``."""
@@ -120,6 +139,8 @@ class AttributeRows:
 class TextRows:
     """Texts, related by the words they use."""
 
+    has_members = False
+
     def __init__(self, X: Any, options: Mapping[str, Any]) -> None:
         """Make the hypergraph."""
         self._relation = Words(X, vectorizer=_vectorizer(options))
@@ -128,6 +149,10 @@ class TextRows:
     def features(self, X: Any) -> sparse.csr_array:
         """The weights of the words, float32: tf-idf, unless the vectoriser is the caller's."""
         return sparse.csr_array(self._relation.vectorizer.transform(list(X)), dtype=np.float32)
+
+    def own(self, X: Any) -> sparse.csr_array:
+        """The weights of the words."""
+        return self.features(X)
 
     def join(self, X: Any) -> sparse.csr_array:
         """Memberships of new texts, ``(rows, M)``."""

@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 import torch
 from sklearn import __version__ as sklearn_version
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from hypergnn._utils.checks import Names
-from hypergnn.estimators.base import HypergraphEstimator
-from hypergnn.models import Network
 from hypergnn.persistence import models, tensor_files
 from hypergnn.persistence.allowed import class_named, name_of
 from hypergnn.persistence.object_reader import Reader
@@ -25,6 +24,7 @@ FORMAT = 1
 _KIND = "Estimator"
 _TREE = "tree"
 _LEFT_OUT = ("on_epoch",)
+_HOME = "hypergnn.estimators."
 
 
 def save(
@@ -66,7 +66,7 @@ def save(
         >>> bool((again.predict_proba(X * 1.01) == model.predict_proba(X * 1.01)).all())
         True
     """
-    if isinstance(model, Network) or not isinstance(model, HypergraphEstimator):
+    if not _is_ours(type(model)):
         given = {"class_names": class_names, "about": about, "vertex_names": vertex_names, "hypergraph": hypergraph}
         models.save(model, path, **given)  # type: ignore[arg-type]
         return
@@ -106,7 +106,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         )
     try:
         kind = class_named(header["class"])
-        if not issubclass(kind, HypergraphEstimator):
+        if not _is_ours(kind):
             raise ValueError(f"it holds a {kind.__name__}, which is no estimator of hypergnn")
         tree = json.loads(tensors.pop(_TREE).numpy().tobytes())
         reader = Reader(tensors)
@@ -118,7 +118,12 @@ def load(path: str | os.PathLike[str]) -> Any:
     return made
 
 
-def _class_name(model: HypergraphEstimator) -> str:
+def _is_ours(kind: type) -> bool:
+    """Whether a class is an estimator of this package, or derived from one."""
+    return issubclass(kind, BaseEstimator) and any(one.__module__.startswith(_HOME) for one in kind.__mro__)
+
+
+def _class_name(model: BaseEstimator) -> str:
     name = name_of(type(model))
     if name is None:
         raise TypeError(

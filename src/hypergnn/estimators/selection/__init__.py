@@ -1,0 +1,1 @@
+"""The choice among candidates within the given labels: what ``HypergraphClassifier(model="auto")`` does."""

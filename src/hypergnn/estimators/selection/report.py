@@ -1,0 +1,118 @@
+"""What was tried, what won and what the structure added: ``report_`` of a fitted classifier."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hypergnn._utils.display import text_table
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A candidate and what cross-validation within the labels said of it."""
+
+    name: str
+    uses_structure: bool
+    accuracy: float
+    """Share of the labelled rows that it predicts without having seen their label."""
+    accuracy_std: float
+    """Standard error of ``accuracy``."""
+    log_loss: float
+    seconds: float
+    weight: float
+    """Its weight in the final mixture; 0 if it was left out."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """The result of a selection; prints as a table.
+
+    Attributes:
+        tried: The candidates, in the order in which they were tried.
+        skipped: Candidates that were not tried, each with the reason.
+        accuracy: Cross-validated accuracy of the mixture.
+        accuracy_std: Its standard error.
+        largest_class: Share of the largest class among the labels.
+        structure_gain: What the candidates with structure add to the accuracy of those without.
+        structure_gain_std: Its standard error.
+        n_labels: Number of labelled rows.
+        seconds: Duration of the selection and the final fit.
+    """
+
+    tried: tuple[Tried, ...]
+    skipped: dict[str, str]
+    accuracy: float
+    accuracy_std: float
+    largest_class: float
+    structure_gain: float
+    structure_gain_std: float
+    n_labels: int
+    seconds: float
+
+    @property
+    def chosen(self) -> dict[str, float]:
+        """The candidates in the mixture and their weights, the heaviest first."""
+        used = [one for one in self.tried if one.weight > 0]
+        return {one.name: one.weight for one in sorted(used, key=lambda one: -one.weight)}
+
+    @property
+    def is_better_than_chance(self) -> bool:
+        """Whether the mixture is right more often than the name of the largest class, in cross-validation."""
+        return self.accuracy > self.largest_class
+
+    def chance_warning(self) -> str:
+        """What to say if it is not."""
+        return (
+            f"in cross-validation within {self.n_labels} labels the predictions are right for "
+            f"{100 * self.accuracy:.0f} % of the rows, no more than the largest class with "
+            f"{100 * self.largest_class:.0f} %. Label more rows, or add features or hyperedges that have to do with "
+            "the labels; print(model.report_) shows what was tried."
+        )
+
+    def __str__(self) -> str:
+        """The table, followed by a summary."""
+        rows = [
+            [
+                one.name,
+                "yes" if one.uses_structure else "no",
+                _percent(one.accuracy, one.accuracy_std),
+                f"{one.log_loss:.3f}",
+                f"{one.seconds:.2f}",
+                f"{one.weight:.2f}" if one.weight else "",
+            ]
+            for one in sorted(self.tried, key=lambda one: one.log_loss)
+        ]
+        lines = [
+            text_table(["candidate", "structure", "accuracy", "log-loss", "seconds", "weight"], rows),
+            "",
+            f"mixture: accuracy {_percent(self.accuracy, self.accuracy_std)}, by cross-validation within "
+            f"{self.n_labels} labels; the largest class has {100 * self.largest_class:.1f} %",
+            f"structure adds {_percent(self.structure_gain, self.structure_gain_std)} points",
+            *(f"not tried: {name} ({reason})" for name, reason in self.skipped.items()),
+            f"{self.seconds:.1f} seconds in all",
+        ]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        """The same as printed."""
+        return str(self)
+
+
+def _percent(value: float, error: float) -> str:
+    return f"{100 * value:.1f} ± {100 * error:.1f}"
+
+
+class Lines:
+    """Progress of a selection: each state is a line of text."""
+
+    def resumed(self, state: str) -> str | None:  # noqa: ARG002
+        """Nothing was done before."""
+        return None
+
+    def text(self, state: str) -> str:
+        """The line."""
+        return state
+
+    def is_news(self, state: str) -> bool:  # noqa: ARG002
+        """Every line is new."""
+        return True

@@ -1,0 +1,215 @@
+"""Try the candidates within the labels, mix the good ones and fit them to all labels."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from hypergnn.estimators.selection.candidates import (
+    Bayes,
+    Boosting,
+    Candidate,
+    Context,
+    Forest,
+    Linear,
+    Model,
+    Neighbours,
+    log_loss,
+    trees_with_structure,
+)
+from hypergnn.estimators.selection.known import Known
+from hypergnn.estimators.selection.mixture import best_sharpness, mixed, mixing_weights, sharpen
+from hypergnn.estimators.selection.report import Report, Tried
+from hypergnn.estimators.selection.spread import Spread, WithLabels
+from hypergnn.estimators.selection.views import NewViews, Views
+
+Array = npt.NDArray[Any]
+
+_NEARLY_ALL = 0.98
+_SHARE = 0.6
+"""Share of the time that may pass before the last candidate is tried; the rest is for fitting."""
+_LARGE = 5000
+"""Networks are tried on at most so many rows."""
+_SOME, _MANY = 1000, 10_000
+"""With more labels, candidates that compare labelled rows with each other, or repeat others, are left out."""
+
+
+@dataclass
+class Mixture:
+    """The chosen candidates, fitted to all labels."""
+
+    members: list[tuple[float, float, Model]]
+    """Weight, sharpness and model of each."""
+
+    def training(self, views: Views) -> Array:
+        """Probabilities of the rows of training."""
+        return _sum(weight * sharpen(model.training(views), sharpness) for weight, sharpness, model in self.members)
+
+    def new(self, views: NewViews) -> Array:
+        """Probabilities of new rows."""
+        return _sum(weight * sharpen(model.new(views), sharpness) for weight, sharpness, model in self.members)
+
+
+@dataclass
+class Result:
+    """A candidate with its calibrated predictions of labels that it has not seen."""
+
+    candidate: Candidate
+    raw: Array
+    p: Array
+    sharpness: float
+    seconds: float
+    loss: float
+    right: Array
+
+
+def select(
+    context: Context, network: Candidate | None, max_time: float, say: Callable[[str], None] | None
+) -> tuple[Mixture, Report]:
+    """Compare the candidates by cross-validation within the labels, and fit a mixture of the good ones.
+
+    Args:
+        context: The rows and their labels.
+        network: A network to try too if the structure helps.
+        max_time: Seconds after which no further candidate is tried.
+        say: Called with a line about each candidate.
+    """
+    start = time.perf_counter()
+    views, known = context.views, context.known
+    results: list[Result] = []
+    skipped: dict[str, str] = {}
+
+    def try_in_time(candidate: Candidate) -> None:
+        if results and time.perf_counter() - start > _SHARE * max_time:
+            skipped[candidate.name] = f"max_time={max_time:g} was over"
+        else:
+            results.append(_try(candidate, context, say))
+
+    for candidate in _first(views, known):
+        try_in_time(candidate)
+    labels = next((one for one in results if isinstance(one.candidate, Spread)), None)
+    if labels is not None and 10 <= known.size <= _SOME:
+        try_in_time(WithLabels("extra trees, labels", cast(Spread, labels.candidate), labels.raw))
+    boosting, reason = _boosting(results, context, max_time)
+    if boosting is not None:
+        try_in_time(boosting)
+    else:
+        skipped["gradient boosting"] = reason
+    if views.has_structure:
+        if network is not None and views.hypergraph.n_vertices > _LARGE:
+            skipped[network.name] = f"more than {_LARGE:,} rows"
+        elif network is not None and _structure_helps(results):
+            try_in_time(network)
+        base = min((one for one in results if not isinstance(one.candidate, Spread)), key=lambda one: one.loss)
+        try_in_time(Spread(f"{base.candidate.name}, corrected", base.candidate, base.p, base.sharpness))
+    weights = mixing_weights(np.stack([one.p for one in results]), known)
+    members = [
+        (weight, one.sharpness, context.fitted(one.candidate))
+        for weight, one in zip(weights.tolist(), results, strict=True)
+        if weight > 0
+    ]
+    report = _report(results, weights, skipped, known, time.perf_counter() - start)
+    return Mixture(members), report
+
+
+def _first(views: Views, known: Known) -> list[Candidate]:
+    """The candidates that are always tried, in this order."""
+    found: list[Candidate] = [Linear("logistic regression", "own", uses_structure=False)]
+    if views.is_counts or not views.is_sparse:
+        found.append(Bayes("naive Bayes", "own", uses_structure=False))
+    if 3 <= known.size <= _MANY:
+        found.append(Neighbours())
+    if known.size >= 10:
+        found.append(Forest("random forest", "own", uses_structure=False))
+    if not views.has_structure:
+        return found
+    found.append(Spread("labels, propagated"))
+    found.append(Linear("logistic regression, propagated", "spread", uses_structure=True))
+    if views.has_members:
+        found.append(Linear("logistic regression, memberships", "members", uses_structure=True))
+    if known.size >= 10:
+        found.append(trees_with_structure())
+    return found
+
+
+def _structure_helps(results: list[Result]) -> bool:
+    """Whether the best candidate uses the structure."""
+    return min(results, key=lambda one: one.loss).candidate.uses_structure
+
+
+def _try(candidate: Candidate, context: Context, say: Callable[[str], None] | None) -> Result:
+    start = time.perf_counter()
+    known = context.known
+    raw = candidate.score(context)
+    sharpness = best_sharpness(raw, known)
+    p = sharpen(raw, sharpness)
+    right = p.argmax(1) == known.y
+    result = Result(candidate, raw, p, sharpness, time.perf_counter() - start, log_loss(p, known), right)
+    if say is not None:
+        say(f"{candidate.name}: accuracy {100 * right.mean():.1f} %, {result.seconds:.1f} seconds")
+    return result
+
+
+def _boosting(results: list[Result], context: Context, max_time: float) -> tuple[Boosting | None, str]:
+    """Gradient boosting of the rows that the better forest saw, or why it is not worth its time here."""
+    known = context.known
+    if known.size < 200:
+        return None, "fewer than 200 labels"
+    forests = [one for one in results if isinstance(one.candidate, Forest)]
+    if not forests:
+        return None, "no time for trees"
+    forest = min(forests, key=lambda one: one.loss)
+    best = min(results, key=lambda one: one.loss)
+    behind = best.right.astype(float) - forest.right
+    if behind.mean() * known.size**0.5 > 2 * behind.std():
+        return None, "trees are behind the best candidate"
+    if best.right.mean() > _NEARLY_ALL:
+        return None, "little is left to gain"
+    found = (
+        Boosting("gradient boosting, propagated", "spread", uses_structure=True, most_folds=3)
+        if forest.candidate.uses_structure
+        else Boosting("gradient boosting", "dense", uses_structure=False, most_folds=3)
+    )
+    seconds = found.expected_seconds(context)
+    if seconds > min(0.35 * max_time, 4 + known.size / 2000):
+        return None, f"would take about {seconds:.0f} seconds"
+    return found, ""
+
+
+def _report(results: list[Result], weights: Array, skipped: dict[str, str], known: Known, seconds: float) -> Report:
+    right = (mixed(np.stack([one.p for one in results]), weights).argmax(1) == known.y).astype(float)
+    plain = [one.p for one in results if not one.candidate.uses_structure]
+    without = (mixed(np.stack(plain), mixing_weights(np.stack(plain), known)).argmax(1) == known.y).astype(float)
+    gain, root = right - without, known.size**0.5
+    tried = [
+        Tried(
+            one.candidate.name,
+            one.candidate.uses_structure,
+            float(one.right.mean()),
+            float(one.right.std()) / root,
+            one.loss,
+            one.seconds,
+            weight,
+        )
+        for one, weight in zip(results, weights.tolist(), strict=True)
+    ]
+    return Report(
+        tuple(tried),
+        skipped,
+        float(right.mean()),
+        float(right.std()) / root,
+        float(np.bincount(known.y).max() / known.size),
+        float(gain.mean()),
+        float(gain.std()) / root,
+        known.size,
+        seconds,
+    )
+
+
+def _sum(parts: Any) -> Array:
+    return np.asarray(np.sum(list(parts), axis=0))
