@@ -245,6 +245,21 @@ def test_settings_are_checked(arguments, message):
         HypergraphConv(**({"in_channels": 3, "out_channels": 2} | arguments))
 
 
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("how", WEIGHTS)
+@pytest.mark.parametrize("name", ["convolution", "node", "edge"])
+def test_autocast_and_weights_of_another_dtype(name, how, exact):
+    layer = HypergraphConv(6, 4, **OPTIONS[name], exact=exact)
+    x, attr, weights = torch.randn(4, 6), torch.randn(2, 6) if name != "convolution" else None, weight(2, how)
+    expected = layer(x, MORE_VERTICES, weights, attr)
+    assert expected.dtype == torch.float32
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        out = layer(x, MORE_VERTICES, weights, attr)
+    torch.testing.assert_close(out.float(), expected, rtol=0.05, atol=0.05)
+    out.float().sum().backward()
+    assert layer.lin.weight.grad.dtype == torch.float32
+
+
 def test_it_is_copied_and_saved_like_any_module():
     layer, x = HypergraphConv(6, 4), torch.randn(4, 6)
     out = layer(x, MORE_VERTICES)

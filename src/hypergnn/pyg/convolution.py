@@ -129,7 +129,7 @@ class HypergraphConv(nn.Module):
         H = structure.H
         for name, size in zip(("num_edges", "hyperedge_weight", "hyperedge_attr"), sizes, strict=True):
             _check_covers(name, size, H.n_hyperedges)
-        weight = None if hyperedge_weight is None else hyperedge_weight[: H.n_hyperedges]
+        weight = None if hyperedge_weight is None else hyperedge_weight[: H.n_hyperedges].to(x.dtype)
         if self.exact and weight is not None:
             _check_weight(weight)
             if not weight.requires_grad and not torch.compiler.is_compiling():
@@ -160,9 +160,8 @@ class HypergraphConv(nn.Module):
         )  # (n_incidences, heads)
         dropped = self._dropped(incidence, structure.order)
         if self.exact:
-            given = None if weight is None else weight.to(incidence.dtype)
             out = attended_transition(
-                projected, H, incidence, normalization="row", weight=given, dropped=dropped, softmax_over=over
+                projected, H, incidence, normalization="row", weight=weight, dropped=dropped, softmax_over=over
             )
         else:
             left, middle = _counted(H, incidence.new_ones(H.n_hyperedges) if weight is None else weight)
@@ -170,7 +169,7 @@ class HypergraphConv(nn.Module):
         return out.flatten(-2) if self.concat else out.mean(-2)
 
     def _by_head(self, x: Features) -> Tensor:
-        projected = project(x, self.lin.weight.t())
+        projected = project(x, self.lin.weight.t()).to(self.lin.weight.dtype)  # whatever autocast has multiplied in
         return projected.reshape(*projected.shape[:-1], self.heads, self.out_channels)
 
     def _of_hyperedges(self, attr: Features | None, n_hyperedges: int) -> Tensor | None:

@@ -158,7 +158,7 @@ MUTANTS = [
     Mutant(
         "centroids taken for vertices",
         "hypergnn.functional:hyperedge_features",
-        result("is_own"),
+        result("_are_own_centroids"),
         "x[..., : H.n_hyperedges, :]",
         HYPEREDGE_FEATURES,
     ),
