@@ -50,9 +50,14 @@ def check_structure(name: str, value: object, kind: type, makers: str) -> None:
         )
 
 
-def as_ids(name: str, values: Any, size: int, size_name: str, *, minimum: int = 0) -> npt.NDArray[np.int64]:
-    """Return ``values`` as a 1-D array of ids from ``minimum`` (-1: none) to below ``size``, or raise."""
-    return check_ids(name, values, size, size_name, minimum=minimum).astype(np.int64, copy=False)
+def as_ids(
+    name: str, values: Any, size: int, size_name: str, *, minimum: int = 0, copies: bool = False
+) -> npt.NDArray[np.int64]:
+    """Return ``values`` as a 1-D array of ids from ``minimum`` (-1: none) to below ``size``, or raise.
+
+    The array may be that of the caller, unless it ``copies``.
+    """
+    return check_ids(name, values, size, size_name, minimum=minimum).astype(np.int64, copy=copies)
 
 
 def check_ids(name: str, values: Any, size: int, size_name: str, *, minimum: int = 0) -> npt.NDArray[np.integer[Any]]:
@@ -161,6 +166,7 @@ def as_names(name: str, values: Any, size: int) -> Names | None:
     n_different = len(set(names.tolist()))
     if n_different < size:
         raise ValueError(f"{name} must all be different; {size - n_different} are repetitions.")
+    names.flags.writeable = False
     return None if are_integers(names) and np.array_equal(names, np.arange(size)) else names
 
 

@@ -17,7 +17,7 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-from hypergnn.structures.base import STATIC, Structure, TwoSided
+from hypergnn.structures.base import STATIC, Structure, TwoSided, check_numbers, check_rows
 from hypergnn.structures.incidence import Ids, Incidence
 
 if TYPE_CHECKING:
@@ -105,7 +105,8 @@ class Block(TwoSided):
         """
         n_old, n_new = H.n_vertices, new.n_rows
         rows = np.arange(n_old, n_old + n_new)
-        senders = H.senders._replace(offsets=torch.cat([H.senders.offsets, H.senders.offsets[-1:].expand(n_new)]))
+        ends = torch.cat([H.senders.offsets, H.senders.offsets[-1:].expand(n_new)])
+        senders = H.senders._replace(offsets=ends).trusted()  # those of H, which is sound, and rows without pairs
         degree = weighted_degree(new, H.weight.cpu()).to(H.device)
         receivers = new.to(H.device)
         if makes_all:
@@ -126,6 +127,11 @@ class Block(TwoSided):
             attention=True,
             shares_pairs=False,
         )
+
+    def _check_fields(self) -> None:
+        super()._check_fields()
+        check_rows("read", self.read, self.n_vertices, torch.iinfo(torch.int64).max)
+        check_rows("made", self.made, self.n_receivers, torch.iinfo(torch.int64).max)
 
     def to(self, device: torch.device | str) -> Block:
         """The same block with its tensors on ``device``."""
@@ -204,6 +210,13 @@ class GraphBlock(Structure):
             rows=None if is_whole else torch.from_numpy(rows),
         )
         return block if graph.device.type == "cpu" else block.to(graph.device)
+
+    def _check_fields(self) -> None:
+        check_numbers("target degree", self.target_degree, self.n_receivers)
+        check_numbers("source degree", self.source_degree, self.n_vertices)
+        check_rows("read", self.read, self.n_vertices, torch.iinfo(torch.int64).max)
+        check_rows("made", self.made, self.n_receivers, torch.iinfo(torch.int64).max)
+        check_rows("rows", self.rows, self.n_receivers, self.n_vertices)
 
     @property
     def n_vertices(self) -> int:

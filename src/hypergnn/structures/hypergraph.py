@@ -72,6 +72,7 @@ class Hypergraph(StoredStructure, TwoSided):
             object.__setattr__(self, name, self.incidence)
         for name in ("_sender_degree", "_receiver_degree"):
             object.__setattr__(self, name, self._vertex_degree)
+        super().__post_init__()
 
     @classmethod
     def from_incidence(
@@ -202,15 +203,18 @@ class Hypergraph(StoredStructure, TwoSided):
     @property
     def vertex(self) -> Tensor:
         """Vertex of each incidence, ``(n_incidences,)``, ascending."""
+        self.check()
         return self.derived("vertex", self.incidence.rows)
 
     @property
     def hyperedge(self) -> Tensor:
         """Hyperedge of each incidence, ``(n_incidences,)``, ascending within a vertex."""
+        self.check()
         return self.incidence.members
 
     def vertex_degree(self) -> Tensor:
         """Sum of the weights of the hyperedges of each vertex, ``D`` of the paper, ``(N,)`` float64."""
+        self.check()
         return self._vertex_degree.clone()
 
     def to_hyperedges(self) -> list[list[int]]:
@@ -220,6 +224,7 @@ class Hypergraph(StoredStructure, TwoSided):
             >>> Hypergraph.from_hyperedges([[2, 0], [], [1]], n_vertices=4).to_hyperedges()
             [[0, 2], [], [1]]
         """
+        self.check()
         members, offsets = self.incidence.back_members.tolist(), self.incidence.back_offsets.tolist()
         return [members[start:stop] for start, stop in pairwise(offsets)]
 
@@ -236,7 +241,8 @@ class Hypergraph(StoredStructure, TwoSided):
             >>> block, block.read.tolist()
             (Block(2 vertices read, 1 made, 1 hyperedges, 2 + 1 incidences), [0, 1])
         """
-        made = as_ids("vertices", vertices, self.n_vertices, "n_vertices")
+        self.check()
+        made = as_ids("vertices", vertices, self.n_vertices, "n_vertices", copies=True)
         return Block._around(self, made, Reach.of(self, made, attention=attention))
 
     def joined_by(self, memberships: sparse.sparray | sparse.spmatrix, depth: int = 1) -> list[Block]:
@@ -263,6 +269,7 @@ class Hypergraph(StoredStructure, TwoSided):
         if shape[1] != self.n_hyperedges:
             raise ValueError(f"memberships must have {self.n_hyperedges} columns, one per hyperedge; got {shape[1]}.")
         check_size("depth", depth, minimum=1)
+        self.check()
         new = Incidence.from_pairs(row, column, *shape)
         last = Block._joining(self, new, makes_all=False)
         return [*[Block._joining(self, new, makes_all=True)] * (depth - 1), last] if depth > 1 else [last]
@@ -305,7 +312,8 @@ class Hypergraph(StoredStructure, TwoSided):
         check_pairs(incidence, vertex)
         as_weight(weight, sizes[1])
         centroid = as_centroids(stored.take_any("centroid"), *sizes)
-        for (name, names), n in zip(labels.items(), (sizes[name == "hyperedge_names"] for name in labels), strict=True):
+        for name, names in labels.items():
+            n = sizes[name == "hyperedge_names"]
             if names.shape != (n,):
                 raise ValueError(f"{name} must have shape ({n},), one name each; got {names.shape}.")
         stored.finish()
@@ -316,12 +324,18 @@ class Hypergraph(StoredStructure, TwoSided):
 
     def _rebuilt(self) -> Hypergraph:
         sizes = (self.n_vertices, self.n_hyperedges)
-        return self.from_incidence(self.vertex, self.hyperedge, *sizes, self.weight, self.centroid)
+        names = (self.vertex_names, self.hyperedge_names)  # no two alike
+        return self.from_incidence(self.vertex, self.hyperedge, *sizes, self.weight, self.centroid, *names)
 
-    def _verify(self) -> None:
-        super()._verify()
-        if not torch.equal(self.vertex, self.incidence.rows()):
+    def _check_content(self) -> None:
+        as_weight(self.weight, self.n_hyperedges)
+        if not torch.equal(self.derived("vertex", self.incidence.rows), self.incidence.rows()):
             raise ValueError("its vertex does not fit its incidences.")
+        weight = self.weight.cpu() if bool((self.weight != 1).any()) else None
+        if not torch.allclose(self._vertex_degree.cpu(), weighted_degree(self.incidence.to("cpu"), weight)):
+            raise ValueError("its _vertex_degree does not fit its incidences.")
+        if not torch.equal(self._hyperedge_degree, self.incidence.back_offsets.diff().double()):
+            raise ValueError("its _hyperedge_degree does not fit its incidences.")
 
     def __repr__(self) -> str:
         """Sizes at a glance."""
