@@ -40,6 +40,12 @@ class Structure:
     A field holds a tensor, an incidence or ``None``, unless its metadata are :data:`STATIC` or :data:`LABEL`.
     """
 
+    if TYPE_CHECKING:
+
+        @property
+        def device(self) -> torch.device:
+            """Where the tensors are."""
+
     def __init_subclass__(cls) -> None:
         """Register each kind of structure with torch's pytrees: tensors are leaves, static fields the context."""
         pytree.register_pytree_node(

@@ -6,6 +6,7 @@ The incidences of a hypergraph, the links of a graph and the non-zeros of sparse
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 from weakref import ref
 
@@ -141,7 +142,7 @@ class Incidence(NamedTuple):
             n_places = int(self.position.max()) + 1
         for pairs in (self, self.T):
             key = tuple(map(id, pairs))
-            links = tuple(ref(one, lambda _, key=key: KNOWN.pop(key, None)) for one in pairs if one is not None)
+            links = tuple(ref(one, partial(_forget, key)) for one in pairs if one is not None)
             KNOWN[key] = Known(_changes(pairs), n_places, links)
         return self
 
@@ -190,6 +191,10 @@ class Incidence(NamedTuple):
         return np.repeat(starts - before, sizes) + np.arange(int(sizes.sum())), sizes
 
 
+def _forget(key: tuple[int, ...], _: ref[Tensor]) -> None:
+    KNOWN.pop(key, None)
+
+
 def _changes(pairs: Incidence) -> int:
     """How often the tensors were changed in place, all together; -1 in the inference mode, which does not count it."""
     tensors = [one for one in pairs if one is not None]
@@ -208,8 +213,9 @@ def _check_sound(pairs: Incidence) -> None:
     groupings = [(offsets, members, pairs.n_columns)]
     if back_offsets is not offsets or back_members is not members:
         groupings.append((back_offsets, back_members, pairs.n_rows))
-    for starts, ids, size in groupings:
+    for starts, _, _ in groupings:
         sound.check_offsets(starts, n_pairs)
+    for starts, ids, size in groupings:
         sound.check_range("members", ids, size)
         sound.check_order(starts, ids)
     if position is not None and back_position is not None:  # of some rows of sparse features
