@@ -5,8 +5,8 @@ features. Shapes: ``x`` is ``(..., members, features)``, or ``(..., members, hea
 ``(..., incidences, heads)``. Values follow the canonical order of the incidences whichever way they are grouped.
 
 Two backends compute the same: loops compiled by numba for CPUs, which fuse several steps, and plain torch for any
-device (:mod:`hypergnn.kernels.dispatch`). Gradients of any order are defined. Forward-mode derivatives
-(``torch.func.jvp``) are not defined for operators of this kind: torch gives zero for them.
+device (:mod:`hypergnn.kernels.dispatch`). Gradients of any order are defined. While ``torch.func`` transforms the
+program, or derivatives are taken in forward mode, operations that torch can transform take the place of the loops.
 """
 
 from __future__ import annotations
