@@ -41,6 +41,12 @@ def check_number(name: str, value: object, *, below: float = np.inf) -> float:
     return float(value)
 
 
+def check_flag(name: str, value: object) -> None:
+    """Raise unless ``value`` is True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name} must be True or False; got {value!r} of type {type(value).__name__}.")
+
+
 def check_structure(name: str, value: object, kind: type, makers: str) -> None:
     """Raise unless ``value`` is a structure of the right kind."""
     if not isinstance(value, kind):

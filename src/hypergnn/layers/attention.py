@@ -7,12 +7,19 @@ from typing import Literal, overload
 import torch
 from torch import Tensor, nn
 
-from hypergnn import functional
+from hypergnn import functional, kernels
 from hypergnn._utils.checks import check_choice, check_number, check_size
-from hypergnn.functional.attention import SOFTMAX_OVER, SoftmaxOver, attended_transition, receiver_incidence
+from hypergnn.functional.attention import (
+    SOFTMAX_OVER,
+    SoftmaxOver,
+    attended_transition,
+    attention_scores,
+    receiver_incidence,
+)
 from hypergnn.functional.checks import Features, check_features, check_graph, check_hypergraph
 from hypergnn.functional.convolution import NORMALIZATIONS, Normalization
 from hypergnn.functional.projection import project
+from hypergnn.functional.shares import shares_over_vertices, transition_by_shares
 from hypergnn.kernels.dropout import dropout
 from hypergnn.layers.base import Aggregate, Layer, glorot
 from hypergnn.structures.base import TwoSided
@@ -185,6 +192,9 @@ class HypergraphAttention(AttentionLayer):
         projected = self._project(x)  # x P  (..., N, heads, F')
         of_hyperedges = self._project_hyperedges(projected, x_hyperedge, H)  # u P  (..., M, heads, F')
         scored = (projected, of_hyperedges, H, self.a_vertex, self.a_hyperedge)
+        if self.softmax_over == "vertices" and self.normalization == "row":
+            out, incidence = self._by_shares(projected, *attention_scores(*scored), H)
+            return self._aggregated(out.flatten(-2), x, H.rows), incidence
         incidence = functional.attention_incidence(
             *scored, softmax_over=self.softmax_over, negative_slope=self.negative_slope
         )
@@ -198,6 +208,16 @@ class HypergraphAttention(AttentionLayer):
             softmax_over=self.softmax_over,
         )
         return self._aggregated(out.flatten(-2), x, H.rows), incidence
+
+    def _by_shares(
+        self, projected: Tensor, vertex_score: Tensor, hyperedge_score: Tensor, H: TwoSided
+    ) -> tuple[Tensor, Tensor]:
+        """``T x P`` and the attended incidence, by shares: degrees over the vertices may round to 0."""
+        incidence = kernels.attend(hyperedge_score, vertex_score, H.senders.T, self.negative_slope)
+        shares = shares_over_vertices(vertex_score, hyperedge_score, H, self.negative_slope)  # D^-1 H W
+        propagated = self._drop(projected, of=H)
+        drawn = self._drop(torch.ones_like(incidence), of=H.senders)  # of both factors H, the same entries
+        return transition_by_shares(propagated, H, incidence * drawn, shares * drawn), incidence
 
     def _check_block(self, block: Block) -> None:
         if self.softmax_over == "hyperedges":
