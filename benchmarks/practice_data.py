@@ -262,7 +262,7 @@ def _described(modules: Any) -> Data:
 
 def _published(name: str) -> Data:
     data = hg.datasets.load(name)
-    return Data(sparse.csr_array(data.x), data.y, data.hypergraph)
+    return Data(sparse.csr_array(data.x), data.y, data.hypergraph.undirected())
 
 
 def _purchases(name: str) -> Data:

@@ -454,3 +454,18 @@ def test_fitting_a_hundred_rows_takes_well_under_a_second(wine):
     start = time.process_time()
     hg.HypergraphClassifier("hyper-conv", random_state=0).fit(X[:100], y[:100])
     assert time.process_time() - start < 0.7
+
+
+@pytest.mark.parametrize(
+    ("settings", "match"),
+    [
+        ({"learning_rate": float("nan")}, r"learning_rate must be a number from 0 .*; got nan"),
+        ({"learning_rate": float("inf")}, r"learning_rate must be a number from 0 .*; got inf"),
+        ({"weight_decay": float("nan")}, r"weight_decay must be a number from 0 .*; got nan"),
+        ({"learning_rate": 1e30}, r"training has diverged: .*Use a smaller learning_rate than 1e\+30"),
+    ],
+)
+def test_settings_that_cannot_train_are_refused(wine, settings, match):
+    X, _, y = wine
+    with pytest.raises(ValueError, match=match):
+        hg.HypergraphClassifier(**QUICK, **settings).fit(X, y)

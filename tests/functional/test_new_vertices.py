@@ -125,7 +125,8 @@ def test_a_mean_of_attentions_counts_for_them(H):
     (block,) = H.joined_by(H.to_scipy())
     both = hg.Graph.from_links([], [], 2 * n).around(range(n, 2 * n))
     every = GraphBlock(*[getattr(both, name) for name in ("links", "target_degree", "source_degree")], *both_ids(n))
-    every = replace(every, links=Incidence.from_pairs(np.arange(n), np.arange(n, 2 * n), n, 2 * n))
+    links = Incidence.from_pairs(np.arange(n), np.arange(n, 2 * n), n, 2 * n)
+    every = replace(every, links=links, source_degree=torch.ones(2 * n, dtype=torch.float64))
     assert_close(layer(twice(x), every, block), layer(x, graph, H))
 
 

@@ -1,15 +1,20 @@
+import copy
+import os
+import pickle
 import random
 
 import numpy as np
 import pytest
 import torch
 from safetensors import safe_open
+from scipy.sparse import csr_array
 from torch.utils import _pytree as pytree
 
 import hypergnn as hg
-from hypergnn import Graph, Hypergraph, functional
+from hypergnn import Graph, Hypergraph, SharedGraph, functional, kernels
 from hypergnn.models import Config, Network
 from hypergnn.persistence import tensor_files
+from hypergnn.structures import stored as stored_files
 
 
 def make(**changes: object) -> Hypergraph:
@@ -156,11 +161,62 @@ def test_inconsistent_sizes_are_noticed_without_reading_the_incidences(changes, 
         ("hyperedge_position", [1, 0, 2, 2]),
     ],
 )
-def test_verifying_notices_inconsistent_tensors_with_a_valid_checksum(name, values, path):
+def test_inconsistent_tensors_with_a_valid_checksum_are_refused(name, values, path, monkeypatch):
     make(weight=[1.0, 3.0, 2.0]).save(path)
     rewrite(path, {name: torch.tensor(values, dtype=torch.float64 if name.endswith("degree") else torch.int32)})
-    Hypergraph.load(path)
+    for verify in (False, True):
+        with pytest.raises(ValueError, match=r"structure\.safetensors is damaged"):
+            Hypergraph.load(path, verify=verify)
+    monkeypatch.setattr(stored_files, "AT_ONCE", 0)  # as if it were large
+    for use in USES:
+        H = Hypergraph.load(path)
+        for _ in range(2):
+            with pytest.raises(ValueError, match=r"structure\.safetensors is damaged"):
+                use(H)
+    for use in KERNELS:
+        if not name.endswith("degree") and name != "vertex":
+            with pytest.raises(ValueError, match=r"must"):
+                use(Hypergraph.load(path))
     with pytest.raises(ValueError, match=r"structure\.safetensors is damaged"):
+        Hypergraph.load(path, verify=True)
+
+
+USES = [
+    lambda H: functional.hypergraph_conv(torch.ones(4, 2), H),
+    lambda H: functional.vertex_degree(H),
+    lambda H: hg.HypergraphConv(2, 2)(torch.ones(4, 2), H),
+    lambda H: hg.HypergraphAttention(2, 2)(torch.ones(4, 2), H),
+    lambda H: H.around([0, 1]),
+    lambda H: H.joined_by(csr_array([[1, 0, 1]])),
+    lambda H: H.to_scipy(),
+    lambda H: H.to_hyperedges(),
+    lambda H: H.vertex,
+    lambda H: H.hyperedge,
+    lambda H: SharedGraph.from_hypergraph(H),
+    lambda H: H.save(os.devnull),
+    lambda H: pickle.loads(pickle.dumps(H)),
+    lambda H: copy.deepcopy(H).check(),
+]
+KERNELS = [
+    lambda H: kernels.segment_sum(torch.ones(3, 2), H.incidence),
+    lambda H: kernels.segment_sum(torch.ones(4, 2), H.incidence.T),
+    lambda H: kernels.transition(torch.ones(4, 2), H.senders, H.receivers),
+    lambda H: kernels.value_sums(torch.ones(4, 2), H.incidence),
+    lambda H: kernels.attend(torch.ones(4, 2), torch.ones(3, 2), H.incidence, 0.2),
+    lambda H: H.incidence.rows(),
+    lambda H: H.incidence.pairs_of(np.array([0])),
+    lambda H: H.incidence.select_rows(np.array([0])),
+]
+
+
+def test_verifying_notices_names_that_occur_twice(path):
+    make(vertex_names=list("abcd"), hyperedge_names=[5, 6, 7]).save(path)
+    rewrite(path, {"vertex_names": torch.tensor(list(b'["a","b","a","d"]'), dtype=torch.uint8)})
+    with pytest.raises(ValueError, match=r"vertex_names must all be different; 1 are repetitions"):
+        Hypergraph.load(path, verify=True)
+    make(vertex_names=list("abcd"), hyperedge_names=[5, 6, 7]).save(path)
+    rewrite(path, {"hyperedge_names": torch.tensor([5, 6, 5])})
+    with pytest.raises(ValueError, match=r"hyperedge_names must all be different"):
         Hypergraph.load(path, verify=True)
 
 
@@ -169,7 +225,7 @@ def test_verifying_notices_a_link_in_one_direction_only(path):
     source = Graph.load(path, verify=True).source.clone()
     source[1] = 3
     rewrite(path, {"source": source}, "Graph")
-    with pytest.raises(ValueError, match=r"structure\.safetensors is damaged.*does not fit its incidences"):
+    with pytest.raises(ValueError, match=r"structure\.safetensors is damaged.*by row must be those grouped by column"):
         Graph.load(path, verify=True)
 
 

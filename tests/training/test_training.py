@@ -273,11 +273,23 @@ def test_trials_together_cost_less_than_one_after_another():
     assert np.median(seconds[together]) <= 0.7 * np.median(seconds[one_after_another])
 
 
-def test_a_trial_that_diverges_is_recorded_with_its_best_epoch(data, tmp_path):
-    run = fit(data, replace(SMALL, learning_rate=1e30), trials=1, out=tmp_path, curves=True)
-    assert run.records[0].epochs < SMALL.max_epochs
-    assert np.isfinite(run.records[0].val_loss)
-    assert None in ledger.read(tmp_path).curves(0)["val_loss"]
+@pytest.mark.parametrize(("config", "kind"), [({}, "validation"), ({"max_epochs": 1}, "validation")])
+def test_training_that_diverges_stops_with_a_sentence(data, config, kind, tmp_path):
+    match = (
+        rf"training has diverged: the {kind} loss of seed 0 is nan in epoch 0\. Use a smaller learning_rate than 1e\+30"
+    )
+    with pytest.raises(ValueError, match=match):
+        fit(data, replace(SMALL, learning_rate=1e30, **config), trials=1, out=tmp_path)
+    assert not ledger.read(tmp_path).records
+
+
+def test_training_without_validation_that_diverges_stops_too(data):
+    config = replace(SMALL, learning_rate=1e30)
+    task = replace(Task.of(data, config), val=torch.empty(0, dtype=torch.int64))
+    with pytest.raises(ValueError, match=r"training has diverged: the training loss of seed 4 is nan in epoch 1"):
+        next(train(Plan.of(task, config), config, [4]))
+    with pytest.raises(ValueError, match=r"training has diverged: the final loss of seed 4 is nan in epoch 0"):
+        next(train(Plan.of(task, config), replace(config, max_epochs=1), [4]))
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -360,6 +372,10 @@ def test_settings_of_the_paper():
         (lambda _: Config(depth=0), r"depth must be at least 1; got 0"),
         (lambda _: Config(dropout=1.0), r"dropout must be a number from 0 up to, but not including, 1"),
         (lambda _: Config(learning_rate=0), r"learning_rate must be positive"),
+        (lambda _: Config(learning_rate=float("nan")), r"learning_rate must be a number from 0 .*; got nan"),
+        (lambda _: Config(learning_rate=float("inf")), r"learning_rate must be a number from 0 .*; got inf"),
+        (lambda _: Config(weight_decay=float("nan")), r"weight_decay must be a number from 0 .*; got nan"),
+        (lambda _: Config(weight_decay=-1), r"weight_decay must be a number from 0 .*; got -1"),
         (lambda data: fit(data, trials=0), r"trials must be at least 1; got 0"),
         (lambda data: fit(data, curves=True), r"out must be given with curves"),
         (lambda data: fit(replace(data, graph=None), Config(model="gcn")), r"'gcn' needs a graph, and small has none"),
@@ -421,3 +437,9 @@ def test_a_first_fit_imports_no_symbolic_algebra_and_adds_no_warning_filter():
     """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "True"]
+
+
+@pytest.mark.parametrize("skip", ["no", 1, None])
+def test_flags_are_true_or_false(skip):
+    with pytest.raises(TypeError, match=r"skip must be True or False; got"):
+        Config(skip=skip)

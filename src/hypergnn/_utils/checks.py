@@ -42,6 +42,12 @@ def check_number(name: str, value: object, *, below: float = np.inf) -> float:
     return float(value)
 
 
+def check_flag(name: str, value: object) -> None:
+    """Raise unless ``value`` is True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name} must be True or False; got {value!r} of type {type(value).__name__}.")
+
+
 def check_structure(name: str, value: object, kind: type, makers: str) -> None:
     """Raise unless ``value`` is a structure of the right kind."""
     if not isinstance(value, kind):
@@ -51,9 +57,14 @@ def check_structure(name: str, value: object, kind: type, makers: str) -> None:
         )
 
 
-def as_ids(name: str, values: Any, size: int, size_name: str, *, minimum: int = 0) -> npt.NDArray[np.int64]:
-    """Return ``values`` as a 1-D array of ids from ``minimum`` (-1: none) to below ``size``, or raise."""
-    return check_ids(name, values, size, size_name, minimum=minimum).astype(np.int64, copy=False)
+def as_ids(
+    name: str, values: Any, size: int, size_name: str, *, minimum: int = 0, copies: bool = False
+) -> npt.NDArray[np.int64]:
+    """Return ``values`` as a 1-D array of ids from ``minimum`` (-1: none) to below ``size``, or raise.
+
+    The array may be that of the caller, unless it ``copies``.
+    """
+    return check_ids(name, values, size, size_name, minimum=minimum).astype(np.int64, copy=copies)
 
 
 def check_ids(name: str, values: Any, size: int, size_name: str, *, minimum: int = 0) -> npt.NDArray[np.integer[Any]]:
@@ -162,6 +173,7 @@ def as_names(name: str, values: Any, size: int) -> Names | None:
     n_different = len(set(names.tolist()))
     if n_different < size:
         raise ValueError(f"{name} must all be different; {size - n_different} are repetitions.")
+    names.flags.writeable = False
     are_numbers = are_integers(names) and np.array_equal(names, np.arange(size))
     return None if size == 0 or are_numbers else names
 
@@ -179,6 +191,7 @@ def as_times(values: Any, size: int) -> Names | None:
         raise TypeError(f"time must hold numbers or dates; got {times[0]!r}.")
     if np.isnat(times).any() if times.dtype.kind == "M" else not np.isfinite(times.astype(float)).all():
         raise ValueError("time must be known and finite for every hyperedge.")
+    times.flags.writeable = False
     return times
 
 

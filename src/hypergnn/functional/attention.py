@@ -17,6 +17,7 @@ from hypergnn._utils.checks import check_choice
 from hypergnn.functional.checks import Features, check_features, check_heads, check_hypergraph, check_like
 from hypergnn.functional.convolution import NORMALIZATIONS, Normalization, Scalings, inverse
 from hypergnn.functional.projection import to_dense
+from hypergnn.functional.shares import row_transition
 from hypergnn.structures.base import TwoSided
 from hypergnn.structures.block import Block
 
@@ -170,6 +171,8 @@ def hypergraph_attention(
         check_like("weight", weight, x, (H.n_hyperedges,), "one entry per hyperedge")
     if dropped is not None:
         check_like("dropped", dropped, x, per_incidence, "one entry per incidence and head")
+    if receiver_incidence is None and normalization == "row":
+        return row_transition(x, H, incidence, H.weight.to(x.dtype) if weight is None else weight, dropped)
     if receiver_incidence is not None:
         per_incidence = (H.receivers.n_pairs, x.shape[-2])
         check_like("receiver_incidence", receiver_incidence, x, per_incidence, "one entry per incidence and head")

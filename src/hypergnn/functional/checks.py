@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from hypergnn.kernels.checks import check_csr
 from hypergnn.structures.base import TwoSided
 from hypergnn.structures.block import Block, GraphBlock
 from hypergnn.structures.graph import Graph
@@ -33,6 +34,8 @@ def check_features(
         raise ValueError(f"{name} must have shape (..., {n_rows}, features), one row per {rows}; got {tuple(x.shape)}.")
     if isinstance(x, Tensor) and x.layout == torch.sparse_csr and x.dim() > 2:
         raise ValueError(f"{name} must have two dimensions if it is sparse; got {tuple(x.shape)}.")
+    if isinstance(x, Tensor) and x.layout == torch.sparse_csr:
+        check_csr(x)
     if width is not None and x.shape[-1] != width:
         raise ValueError(f"{name} must have {width} features per {rows}; got {x.shape[-1]}.")
     if x.device != device:
@@ -52,12 +55,13 @@ def check_like(name: str, tensor: object, x: Tensor | SparseFeatures, shape: tup
 
 
 def check_hypergraph(H: object) -> None:
-    """Raise unless ``H`` is a hypergraph or a block of one."""
+    """Raise unless ``H`` is a hypergraph or a block of one, and sound."""
     if not isinstance(H, TwoSided):
         raise TypeError(
             f"H must be a Hypergraph or a Block; got {type(H).__name__}. "
             "Make one, e.g. with Hypergraph.from_incidence(vertex, hyperedge, n_vertices, n_hyperedges)."
         )
+    H.check()
 
 
 def check_graph(graph: object, *, may_be_shared: bool = False) -> None:
@@ -68,6 +72,7 @@ def check_graph(graph: object, *, may_be_shared: bool = False) -> None:
             f"graph must be a Graph or a GraphBlock; got {type(graph).__name__}. "
             "Make one, e.g. with Graph.from_links(source, target, n_vertices)."
         )
+    graph.check()
 
 
 def check_same_rows(graph: Graph | GraphBlock | SharedGraph, H: TwoSided) -> None:

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from hypergnn import kernels
 from hypergnn.functional.checks import Features, check_like
+from hypergnn.kernels.checks import check_csr
 from hypergnn.kernels.dropout import draw, dropout
 from hypergnn.structures.sparse_features import SparseFeatures, csr_tensor
 
@@ -118,5 +119,7 @@ def _csr_product(x: Tensor, projection: Tensor) -> Tensor:
 
 def check_projection(projection: object, x: Features) -> None:
     """Raise unless ``projection`` is a matrix, or one per trial, with a row per feature of ``x``."""
+    if isinstance(x, Tensor) and x.layout == torch.sparse_csr:
+        check_csr(x)
     width = projection.shape[-1] if isinstance(projection, Tensor) and projection.dim() >= 2 else 1
     check_like("projection", projection, x, (x.shape[-1], width), "one row per feature of x")

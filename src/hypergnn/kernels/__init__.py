@@ -5,8 +5,8 @@ features. Shapes: ``x`` is ``(..., members, features)``, or ``(..., members, hea
 ``(..., incidences, heads)``. Values follow the canonical order of the incidences whichever way they are grouped.
 
 Two backends compute the same: loops compiled by numba for CPUs, which fuse several steps, and plain torch for any
-device (:mod:`hypergnn.kernels.dispatch`). Gradients of any order are defined. Forward-mode derivatives
-(``torch.func.jvp``) are not defined for operators of this kind: torch gives zero for them.
+device (:mod:`hypergnn.kernels.dispatch`). Gradients of any order are defined. While ``torch.func`` transforms the
+program, or derivatives are taken in forward mode, operations that torch can transform take the place of the loops.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from hypergnn.kernels import composed, dispatch, ops
+from hypergnn.kernels import checks, composed, dispatch, ops
 from hypergnn.kernels.dispatch import compiled, is_compiled
-from hypergnn.structures.incidence import Incidence
+from hypergnn.structures.incidence import KNOWN, Incidence
 
 __all__ = [
     "Dropout",
@@ -63,7 +63,20 @@ def segment_sum(x: Tensor, by: Incidence, values: Tensor | None = None, dropout:
         ``(..., groups, features)`` or ``(..., groups, heads, features)``; exactly 0 for an empty group.
     """
     own = 2 if values is None or dropout is not None else 3
-    _check_sizes(x, own, by, values)
+    checks.check_dense("x", x, own)
+    n_places = _check_pairs(x, by)
+    if x.shape[-own] != by.n_columns:
+        raise ValueError(f"x must have {by.n_columns} rows, one per member; got {tuple(x.shape)}.")
+    if values is not None and dropout is not None:
+        checks.check_dense("values", values)
+        if x.dim() != 3 or values.dim() != 1:
+            raise ValueError("x must be (trials, members, features) and values (incidences,) with dropout.")
+        _check_values("values", values.unsqueeze(-1), by, n_places, 1, x)
+        checks.check_draws(x, x.shape[0], values.shape[0], dropout)
+    elif dropout is not None:
+        raise ValueError("values must be given with dropout, which drops some of them.")
+    elif values is not None:
+        _check_values("values", values, by, n_places, x.shape[-2], x)
     if dropout is not None and values is not None:
         total: Tensor = _steps(x).dropped_sum(x, values, dropout.keys, dropout.rate, by)
         return total
@@ -101,13 +114,12 @@ def transition(
         The shape of ``x`` with a row per receiver, and with the trials of all factors.
     """
     own = 2 if values is None else 3
-    _check_rows(x, own, senders)
-    if values is None and _are_fixed(left, middle, right):
+    _check_sides(x, own, senders, receivers, left, middle, right)
+    if values is None and receiver_values is None and _are_fixed(left, middle, right):
         flat = x if x.dim() == 3 else _flat(x, x.shape[:-2], 2)
         out: Tensor = _steps(x).transition(flat, left, middle, right, None, None, False, senders, receivers)[0]
         return out if x.dim() == 3 else out.reshape(*x.shape[:-2], *out.shape[-2:])
-    if values is not None:
-        _check_sizes(x, 3, senders.T, values)
+    _check_both_values(x, senders, receivers, values, receiver_values)
     factors = (left, middle, right, values, receiver_values)
     batch = _batch(x.shape[:-own], *[one.shape[:-2] for one in factors if one is not None and one.dim() > 2])
     flat_factors = [None if one is None else _shared(one, batch) for one in factors]
@@ -130,10 +142,11 @@ def activated_transition(
     bias: Tensor | None,
 ) -> Tensor:
     """ELU of :func:`transition` plus a bias, ``(trials or none, F)``; in one step where nothing is learned."""
-    is_more = x.dim() > 3 or _any_learned(x, bias) or not ops.is_plain(x)
+    checks.check_dense("x", x, 2)
+    is_more = x.dim() > 3 or _any_learned(x, bias) or not ops.is_plain(x) or not _are_fixed(left, middle, right)
     if is_more or _steps(x) is composed:
         return elu_dropout(transition(x, senders, receivers, left=left, middle=middle, right=right), bias)
-    _check_rows(x, 2, senders)
+    _check_sides(x, 2, senders, receivers, left, middle, right)
     x, bias = _of_trials(x, bias)
     factors = (None, None, left, middle, right)
     activated: Tensor = compiled.backend.transition(x, senders, receivers, *factors, activates=True, bias=bias)
@@ -148,6 +161,10 @@ def value_sums(values: Tensor, by: Incidence, weight: Tensor | None = None) -> T
         by: The grouping.
         weight: Factor of each member, ``(..., members)``; ``None`` is 1.
     """
+    checks.check_dense("values", values, 2)
+    _check_values("values", values, by, _check_pairs(values, by), values.shape[-1], values)
+    if weight is not None:
+        checks.check_ends("weight", weight, (by.n_columns,), "one entry per member", values)
     batch = values.shape[:-2] if weight is None else _batch(values.shape[:-2], weight.shape[:-1])
     weights = None if weight is None else weight[None]
     if weight is not None and weight.dim() > 1:
@@ -160,6 +177,7 @@ def value_sums(values: Tensor, by: Incidence, weight: Tensor | None = None) -> T
 
 def inverse(degree: Tensor, *, root: bool, least: float) -> Tensor:
     """``1 / degree``, or its root; 0 where there is no more than the least degree."""
+    checks.check_dense("degree", degree)
     inverted: Tensor = _steps(degree).inverse(degree, root, least)
     return inverted
 
@@ -176,6 +194,10 @@ def attend(ours: Tensor, theirs: Tensor, by: Incidence, slope: float) -> Tensor:
     Returns:
         ``(..., incidences, heads)``.
     """
+    checks.check_dense("ours", ours, 2)
+    _check_in_order(by, _check_pairs(ours, by))
+    checks.check_ends("ours", ours, (by.n_rows, ours.shape[-1]), "one entry per group and head")
+    checks.check_ends("theirs", theirs, (by.n_columns, ours.shape[-1]), "one entry per member and head", ours)
     batch = _batch(ours.shape[:-2], theirs.shape[:-2])
     softmax: Tensor = _steps(ours).attend(_flat(ours, batch, 2), _flat(theirs, batch, 2), slope, by)
     return softmax.reshape(*batch, *softmax.shape[-2:])
@@ -183,6 +205,9 @@ def attend(ours: Tensor, theirs: Tensor, by: Incidence, slope: float) -> Tensor:
 
 def head_scores(x: Tensor, *vectors: Tensor) -> tuple[Tensor, ...]:
     """Inner products of ``x`` ``(..., n, heads, features)`` with each of some vectors ``(..., heads, features)``."""
+    checks.check_dense("x", x, 3)
+    for one in vectors:
+        checks.check_ends("vectors", one, tuple(x.shape[-2:]), "one entry per head and feature", x)
     batch = _batch(x.shape[:-3], *[one.shape[:-2] for one in vectors])
     together = torch.stack([_flat(one, batch, 2) for one in vectors], 1)  # (batch, k, heads, features)
     scores: Tensor = _steps(x).head_scores(_flat(x, batch, 3), together)
@@ -197,7 +222,9 @@ def segment_max(x: Tensor, by: Incidence) -> Tensor:
     Returns:
         ``(..., groups, features)``; 0 for an empty group.
     """
-    _check_sizes(x, 2, by, None)
+    _check_pairs(x, by)
+    if x.dim() < 2 or x.shape[-2] != by.n_columns:
+        raise ValueError(f"x must have {by.n_columns} rows, one per member; got {tuple(x.shape)}.")
     batch = x.shape[:-2]
     flat = _flat(x, batch, 2)
     which = ops.segment_argmax(flat.detach(), by)  # (trials, groups, features)
@@ -207,19 +234,29 @@ def segment_max(x: Tensor, by: Incidence) -> Tensor:
 
 def segment_softmax(logits: Tensor, by: Incidence) -> Tensor:
     """Softmax of ``logits``, ``(..., incidences, heads)``, over the incidences of each group."""
+    checks.check_dense("logits", logits, 2)
+    _check_in_order(by, _check_pairs(logits, by))
+    checks.check_ends("logits", logits, (by.n_pairs, logits.shape[-1]), "one entry per incidence and head")
     softmax: Tensor = ops.segment_softmax(_flat(logits, logits.shape[:-2], 2), by)
     return softmax.reshape(logits.shape)
 
 
 def matmul(x: Tensor, projection: Tensor) -> Tensor:
     """``x`` ``(trials or none, N, F)`` times ``projection`` ``(trials, F, F')``, each trial computed by itself."""
+    if x.dim() < 2 or projection.dim() != 3 or x.shape[-1] != projection.shape[1] or x.dtype != projection.dtype:
+        checks.check_product(x, projection)
+    if x.dim() > 2 and (x.dim() > 3 or x.shape[0] not in (1, projection.shape[0])):
+        checks.check_product(x, projection)
     product: Tensor = ops.matmul(x if x.dim() == 3 else x.unsqueeze(0), projection)
     return product
 
 
 def csr_matmul(x: Tensor, projection: Tensor) -> Tensor:
     """A sparse CSR tensor times a matrix; by the compiled loops, several times as fast, where nothing is learned."""
-    if _any_learned(x, projection) or _steps(x) is composed:
+    checks.check_ends("projection", projection, (x.shape[-1], projection.shape[-1]), "a row per feature", x)
+    checks.check_csr(x)
+    is_more = x.dim() != 2 or projection.dim() != 2 or not ops.is_plain(projection)
+    if is_more or _any_learned(x, projection) or _steps(x) is composed:
         return x @ projection
     rows = (x.crow_indices(), x.col_indices(), None)
     columns, values = projection.unsqueeze(0).unsqueeze(2), x.values().view(1, -1, 1)
@@ -235,20 +272,26 @@ def cross_entropy(scores: Tensor, classes: Tensor, rows: Tensor) -> Tensor:
         classes: The class of each row, ``(N,)``.
         rows: Which rows.
     """
+    checks.check_classes(scores, classes, rows)
     losses: Tensor = _steps(scores).cross_entropy(scores, classes, rows)
     return losses
 
 
 def seeded_dropout(x: Tensor, dropout: Dropout) -> Tensor:
     """Dropout of ``x``, ``(trials, rows, ...)``."""
+    checks.check_dense("x", x, 1)
+    checks.check_draws(x, x.shape[0], x.shape[1] if x.dim() > 1 else 1, dropout)
     dropped: Tensor = ops.seeded_dropout(x, dropout.rate, dropout.keys, dropout.places)
     return dropped
 
 
 def elu_dropout(x: Tensor, bias: Tensor | None = None, dropout: Dropout | None = None) -> Tensor:
     """ELU of ``x`` ``(trials or none, ..., N, F)`` plus ``bias`` ``(trials or none, F)``, then dropout if given."""
+    checks.check_dense("x", x, 2)
     rate, keys, places = (0.0, None, None) if dropout is None else dropout
     x, bias = _of_trials(x, bias)
+    if dropout is not None:
+        checks.check_draws(x, x.shape[0] if x.dim() > 2 else 1, prod(x.shape[1:-1] or x.shape[:1]), dropout)
     activated: Tensor = _steps(x).elu_dropout(x, bias, rate, keys, places)
     return activated
 
@@ -259,31 +302,87 @@ def _of_trials(x: Tensor, bias: Tensor | None) -> tuple[Tensor, Tensor | None]:
         return x, bias
     if bias.shape[-1] != x.shape[-1]:
         raise ValueError(f"bias must have {x.shape[-1]} entries, one per feature; got {tuple(bias.shape)}.")
+    if bias.dtype != x.dtype or bias.device != x.device or bias.dim() > 2:
+        checks.check_alike("bias", bias, x)
+        raise ValueError(f"bias must have shape (trials or none, {x.shape[-1]}); got {tuple(bias.shape)}.")
     if x.dim() == bias.dim() == 2:
         return x.expand(bias.shape[0], *x.shape), bias
     return x, bias if x.dim() == 2 or bias.shape[:-1] == x.shape[:1] else bias.expand(x.shape[0], -1)
 
 
-def _check_rows(x: Tensor, n_own: int, senders: Incidence) -> None:
-    """Raise unless there is a row for each sender."""
-    n_senders = senders.offsets.shape[0] - 1
+def _check_pairs(x: Tensor, *sides: Incidence) -> int:
+    """Raise unless pairs are sound, unchanged and where ``x`` is; return how many places the values of the last have.
+
+    This is :meth:`Incidence.check <hypergnn.structures.Incidence.check>` without leaving this file if it is known.
+    """
+    n_places = sides[-1].members.shape[0]
+    if torch.compiler.is_compiling():
+        return n_places
+    for pairs in sides:
+        known = KNOWN.get(tuple(map(id, pairs)))
+        if known is None or known.changes != sum([0 if one is None else one._version for one in pairs]):
+            known = pairs.check()
+        if pairs.offsets.device != x.device:
+            raise ValueError(f"x is on {x.device} but its structure on {pairs.offsets.device}: move one by .to().")
+        n_places = pairs.n_pairs if known is None else known.n_places
+    return n_places
+
+
+def _check_sides(x: Tensor, n_own: int, senders: Incidence, receivers: Incidence, *factors: Tensor | None) -> None:
+    """Raise unless there is a row for each sender, and a factor for each receiver, hyperedge and sender if any."""
+    n_senders, n_hyperedges = senders.offsets.shape[0] - 1, senders.back_offsets.shape[0] - 1
     if x.dim() < n_own or x.shape[-n_own] != n_senders:
         raise ValueError(f"x must have {n_senders} rows, one per member; got {tuple(x.shape)}.")
+    if receivers is senders:
+        _check_pairs(x, senders)
+    else:
+        _check_pairs(x, senders, receivers)
+        if receivers.back_offsets.shape[0] - 1 != n_hyperedges:
+            raise ValueError(f"receivers must have the {n_hyperedges} hyperedges of the senders.")
+    n_heads = x.shape[-2] if n_own == 3 else 1
+    sizes = (receivers.offsets.shape[0] - 1, n_hyperedges, n_senders)
+    for name, one, size in zip(("left", "middle", "right"), factors, sizes, strict=True):
+        if one is None:
+            continue
+        shape = one.shape
+        if len(shape) < 2 or shape[-2] != size or (shape[-1] != 1 and shape[-1] != n_heads):
+            raise ValueError(f"{name} must have shape (..., {size}, {n_heads} or 1); got {tuple(shape)}.")
+        if one.dtype != x.dtype or one.device != x.device:
+            checks.check_alike(name, one, x)
 
 
-def _check_sizes(x: Tensor, n_own: int, by: Incidence, values: Tensor | None) -> None:
-    """Raise unless compiled loops, which look at no bounds, find all that they will read."""
-    n_members, n_incidences = by.n_columns, by.n_pairs
-    if x.shape[-n_own] != n_members:
-        raise ValueError(f"x must have {n_members} rows, one per member; got {tuple(x.shape)}.")
+def _check_both_values(
+    x: Tensor, senders: Incidence, receivers: Incidence, values: Tensor | None, receiver_values: Tensor | None
+) -> None:
+    """Raise unless the values of both sides are given, one for each pair and head."""
     if values is None:
+        if receiver_values is not None:
+            raise ValueError("receiver_values must come with values of the senders.")
         return
-    given = values.shape[1 - n_own if n_own == 3 else -1]
+    n_heads = x.shape[-2]
+    _check_values("values", values, senders, _check_pairs(x, senders), n_heads, x)
+    if receiver_values is not None:
+        _check_values("receiver_values", receiver_values, receivers, _check_pairs(x, receivers), n_heads, x)
+    elif any(one is not other for one, other in zip(senders, receivers, strict=True)):
+        raise ValueError("receiver_values must be given: the pairs of the receivers are not those of the senders.")
+
+
+def _check_values(name: str, values: Tensor, by: Incidence, n_places: int, n_heads: int, x: Tensor) -> None:
+    """Raise unless there is a value for each incidence and head; pairs of some rows may have those of all rows."""
+    checks.check_dense(name, values, 2)
+    given, n_incidences = values.shape[-2], by.n_pairs
     may_be_some = by.position is not None and by.back_position is not None and not values.requires_grad
-    if given < n_incidences or (given > n_incidences and not may_be_some):
-        raise ValueError(f"values must have an entry for each of {n_incidences} incidences; got {tuple(values.shape)}.")
-    if values.dtype != x.dtype:
-        raise TypeError(f"values must have the dtype of x, {x.dtype}; got {values.dtype}. Convert one by .to().")
+    if given < n_places or (given > n_incidences and not may_be_some) or values.shape[-1] != n_heads:
+        heads = "" if values.shape[-1] == n_heads else f" and {n_heads} heads"
+        shape = tuple(values.shape)
+        raise ValueError(f"{name} must have an entry for each of {n_incidences} incidences{heads}; got {shape}.")
+    checks.check_alike(name, values, x)
+
+
+def _check_in_order(by: Incidence, n_places: int) -> None:
+    """Raise if the results, one per incidence, would have places elsewhere."""
+    if n_places != by.n_pairs:
+        raise ValueError("by must have a place for each of its incidences; these are some rows of a larger whole.")
 
 
 _known_steps: dict[tuple[str, str, torch.dtype], ModuleType] = {}

@@ -12,10 +12,11 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 from torch.library import custom_op
 from torch.nn import Parameter
 
-from hypergnn.kernels import dispatch
+from hypergnn.kernels import dispatch, transformed
 from hypergnn.kernels.dispatch import Backend, backend_for
 from hypergnn.structures.incidence import Incidence
 
@@ -26,9 +27,9 @@ _PAIRS = "Tensor {0}_0, Tensor {0}_1, Tensor? {0}_2, Tensor {0}_3, Tensor {0}_4,
 class Operator:
     """One step for autograd, ``torch.compile`` and ``torch.export``.
 
-    Whatever traces or transforms the program sees a custom operator of torch's, which takes an incidence as its six
-    tensors. Plain tensors take a shortcut with the same rules, because calling a custom operator costs more than the
-    work on a small hypergraph.
+    Whatever traces the program sees a custom operator of torch's, which takes an incidence as its six tensors. Whatever
+    transforms it sees the operations of ``plain``. Plain tensors take a shortcut with the same rules, because calling a
+    custom operator costs more than the work on a small hypergraph.
 
     Args:
         signature: ``name(Tensor x, Incidence by, …) -> Tensor``; incidences come last.
@@ -36,6 +37,7 @@ class Operator:
         fake: Shapes of the result.
         save: ``setup_context`` of :class:`torch.autograd.Function`.
         backward: The gradients of the first arguments; the others have none.
+        plain: What it computes, in operations that ``torch.func`` and forward mode can transform.
     """
 
     def __init__(
@@ -45,14 +47,15 @@ class Operator:
         fake: Callable[..., Any],
         save: Callable[[Any, tuple[Any, ...], Any], None] | None = None,
         backward: Callable[..., Any] | None = None,
+        plain: Callable[..., Any] | None = None,
     ) -> None:
         """Register the operator."""
         name, arguments, result = re.fullmatch(r"(\w+)\((.*)\) -> (.*)", signature).groups()  # type: ignore[union-attr]
         parts = arguments.split(", ")
         self.n_arguments, self.n_pairs = len(parts), sum(part.startswith("Incidence ") for part in parts)
         flat = ", ".join(_PAIRS.format(p.split()[1]) if p.startswith("Incidence ") else p for p in parts)
-        self.forward = forward
-        run = self._packing(forward)
+        self.forward, self.plain = forward, plain
+        run = self._packing(_checking(forward, self.n_pairs))
         self.traced = custom_op(f"hypergnn::{name}", run, mutates_args=(), schema=f"({flat}) -> {result}")
         self.traced.register_fake(self._packing(fake))
         self.apply: Callable[..., Any] | None = None
@@ -67,6 +70,8 @@ class Operator:
     def __call__(self, *arguments: Any) -> Any:
         """Compute; the first argument is a tensor."""
         if not is_plain(arguments[0]):
+            if self.plain is not None and not torch.compiler.is_compiling() and is_transformed():
+                return self.plain(*arguments)
             split = self.n_arguments - self.n_pairs
             return self.traced(*arguments[:split], *(one for pairs in arguments[split:] for one in pairs))
         if self.apply is None or not torch.is_grad_enabled():
@@ -86,13 +91,46 @@ def is_plain(x: Tensor) -> bool:
     """Whether nothing watches: no tracing, no transformation, no tensor that only pretends to be one."""
     if torch.compiler.is_compiling():
         return False
-    return type(x) in (Tensor, Parameter) and not torch._C._are_functorch_transforms_active()
+    return type(x) in (Tensor, Parameter) and not is_transformed()
+
+
+def is_transformed() -> bool:
+    """Whether a transformation of ``torch.func`` or a level of forward-mode derivatives is active.
+
+    Example:
+        >>> seen = []
+        >>> _ = torch.func.grad(lambda x: [seen.append(is_transformed()), x][1])(torch.tensor(1.0))
+        >>> seen, is_transformed()
+        ([True], False)
+    """
+    return torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0
+
+
+def is_differentiated() -> bool:
+    """Whether a gradient must be made of operations that can be differentiated or transformed again."""
+    return torch.is_grad_enabled() or is_transformed()
+
+
+def _checking(forward: Callable[..., Any], n_pairs: int) -> Callable[..., Any]:
+    """The same, once the incidences among its arguments, which come last, are checked."""
+
+    def run(*arguments: Any) -> Any:
+        for pairs in arguments[len(arguments) - n_pairs :]:
+            pairs.check()
+        return forward(*arguments)
+
+    return run
 
 
 def _padded(backward: Callable[..., Any], n_arguments: int) -> Callable[..., Any]:
     """The gradients with ``None`` for all arguments that have none."""
 
     def run(ctx: Any, *grads: Any) -> tuple[Any, ...]:
+        if grads[0] is not None and torch._C._functorch.is_legacy_batchedtensor(grads[0]):
+            raise NotImplementedError(
+                "gradients of hypergnn cannot be batched by is_grads_batched=True or vectorize=True: use "
+                "torch.func.jacrev or torch.func.vmap."
+            )
         found = backward(ctx, *grads)
         return *found, *[None] * (n_arguments - len(found))
 
@@ -154,6 +192,7 @@ segment_sum = Operator(
     _fake_segment_sum,
     _save_segment_sum,
     _backward_segment_sum,
+    transformed.segment_sum,
 )
 """Rows of ``x`` summed per group, each pair times its value: a sparse matrix times ``x``."""
 
@@ -183,6 +222,7 @@ incidence_dot = Operator(
     _fake_incidence_dot,
     _save_pair,
     _backward_incidence_dot,
+    transformed.incidence_dot,
 )
 """Inner product of both ends of each pair."""
 
@@ -223,6 +263,7 @@ segment_softmax = Operator(
     _fake_like,
     _save_softmax,
     _backward_segment_softmax,
+    transformed.segment_softmax,
 )
 """Softmax within each group."""
 
@@ -245,6 +286,7 @@ segment_total = Operator(
     _fake_like,
     _save_grouping,
     _backward_segment_total,
+    transformed.segment_total,
 )
 """For each pair the sum of values over its group: a symmetric matrix, its own gradient."""
 
@@ -283,7 +325,14 @@ def _backward_matmul_backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ..
     return _like(matmul(outer, grad.transpose(1, 2)), x), matmul(x, grad)
 
 
-matmul = Operator("matmul(Tensor x, Tensor projection) -> Tensor", _matmul, _fake_matmul, _save_pair, _backward_matmul)
+matmul = Operator(
+    "matmul(Tensor x, Tensor projection) -> Tensor",
+    _matmul,
+    _fake_matmul,
+    _save_pair,
+    _backward_matmul,
+    transformed.matmul,
+)
 """``(batch or 1, rows, F)`` times ``(batch, F, F')``, each trial computed by itself."""
 matmul_backward = Operator(
     "matmul_backward(Tensor x, Tensor grad) -> Tensor",
@@ -291,6 +340,7 @@ matmul_backward = Operator(
     _fake_matmul_backward,
     _save_pair,
     _backward_matmul_backward,
+    transformed.matmul_backward,
 )
 """Gradient of :data:`matmul` for its second factor."""
 
@@ -314,5 +364,6 @@ seeded_dropout = Operator(
     _fake_like,
     _save_keys,
     _backward_seeded_dropout,
+    transformed.seeded_dropout,
 )
 """Dropout that is a function of two keys per trial."""

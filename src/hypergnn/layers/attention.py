@@ -7,12 +7,13 @@ from typing import Literal, overload
 import torch
 from torch import Tensor, nn
 
-from hypergnn import functional
+from hypergnn import functional, kernels
 from hypergnn._utils.checks import check_choice, check_number, check_size
-from hypergnn.functional.attention import SOFTMAX_OVER, SoftmaxOver, attended_transition
+from hypergnn.functional.attention import SOFTMAX_OVER, SoftmaxOver, attended_transition, attention_scores
 from hypergnn.functional.checks import Features, check_features, check_graph
 from hypergnn.functional.convolution import NORMALIZATIONS, Normalization
 from hypergnn.functional.projection import project
+from hypergnn.functional.shares import shares_over_vertices, transition_by_shares
 from hypergnn.kernels.dropout import dropout
 from hypergnn.layers.base import Aggregate, Layer, glorot
 from hypergnn.structures.base import Direction, TwoSided
@@ -245,6 +246,9 @@ class HypergraphAttention(AttentionLayer):
         of_hyperedges = self._project_hyperedges(projected, x_hyperedge, H, way)  # u P  (..., M, heads, F')
         vectors = (self._of_way(self.a_vertex, way, -2), self._of_way(self.a_hyperedge, way, -2))
         scored = (projected, of_hyperedges, H, *vectors)
+        if self.softmax_over == "vertices" and self.normalization == "row":
+            out, incidence = self._by_shares(projected, *attention_scores(*scored), H)
+            return out.flatten(-2), incidence
         incidence = functional.attention_incidence(
             *scored, softmax_over=self.softmax_over, negative_slope=self.negative_slope
         )
@@ -258,6 +262,22 @@ class HypergraphAttention(AttentionLayer):
             softmax_over=self.softmax_over,
         )
         return out.flatten(-2), incidence
+
+    def _by_shares(
+        self, projected: Tensor, vertex_score: Tensor, hyperedge_score: Tensor, H: TwoSided
+    ) -> tuple[Tensor, Tensor]:
+        """``T x P`` and the attended incidence, by shares: degrees over the vertices may round to 0."""
+        incidence = kernels.attend(hyperedge_score, vertex_score, H.senders.T, self.negative_slope)
+        pairs = H.senders if H.shares_pairs else H.receivers
+        if not H.shares_pairs and H.rows is not None:
+            vertex_score = vertex_score.index_select(-2, H.rows)
+        shares = shares_over_vertices(vertex_score, hyperedge_score, pairs, H.weight, self.negative_slope)  # D^-1 H W
+        propagated = self._drop(projected, of=H)
+        drawn = self._drop(torch.ones_like(incidence), of=H.senders)  # of both factors H, the same entries
+        if not H.shares_pairs:
+            shares = self._drop(shares, of=pairs)
+            return transition_by_shares(propagated, H, incidence * drawn, shares), incidence
+        return transition_by_shares(propagated, H, incidence * drawn, shares * drawn), incidence
 
     def _check_block(self, block: Block) -> None:
         if self.softmax_over == "hyperedges":

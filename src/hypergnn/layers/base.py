@@ -7,7 +7,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from hypergnn._utils.checks import check_choice, check_size
+from hypergnn._utils.checks import check_choice, check_flag, check_size
 from hypergnn.functional.checks import Features, check_features, check_hypergraph
 from hypergnn.functional.projection import project, to_dense
 from hypergnn.kernels.dropout import activate
@@ -37,6 +37,8 @@ class Layer(nn.Module):
         """Create the shared parameters; a subclass adds its own and then calls ``reset_parameters``."""
         super().__init__()
         check_choice("aggregate", aggregate, ("concat", "mean"))
+        check_flag("bias", bias)
+        check_flag("skip", skip)
         self.in_features = check_size("in_features", in_features, minimum=1)
         self.out_features = check_size("out_features", out_features, minimum=1)
         self.heads = check_size("heads", heads, minimum=1)

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from hypergnn import functional
-from hypergnn._utils.checks import check_choice
+from hypergnn._utils.checks import check_choice, check_flag
 from hypergnn.functional.checks import Features, check_graph
 from hypergnn.functional.convolution import NORMALIZATIONS, Normalization, activated_conv
 from hypergnn.functional.pairwise import AnyGraph
@@ -71,6 +71,7 @@ class HypergraphConv(Layer):
             direction=direction,
         )
         check_choice("normalization", normalization, NORMALIZATIONS)
+        check_flag("learn_weight", learn_weight)
         self.normalization = normalization
         self.weight_score = nn.Parameter(torch.empty(in_features, 1)) if learn_weight else None
         self.reset_parameters()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal
 
-from hypergnn._utils.checks import check_choice, check_number, check_size
+from hypergnn._utils.checks import check_choice, check_flag, check_number, check_size
 from hypergnn.models.catalogue import KINDS
 from hypergnn.structures.base import DIRECTIONS, Direction
 
@@ -60,8 +60,10 @@ class Config:
             check_size(name, getattr(self, name), minimum=1)
         for name in ("dropout", "attention_dropout"):
             check_number(name, getattr(self, name), below=1)
-        if self.learning_rate <= 0 or self.weight_decay < 0:
-            raise ValueError("learning_rate must be positive and weight_decay at least 0.")
+        check_flag("skip", self.skip)
+        check_number("weight_decay", self.weight_decay)
+        if check_number("learning_rate", self.learning_rate) == 0:
+            raise ValueError("learning_rate must be positive; got 0.")
 
     def settings(self) -> dict[str, Any]:
         """All settings, as files hold them: those of :data:`LATER` only where they differ from the default.

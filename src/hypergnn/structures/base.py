@@ -18,6 +18,7 @@ from torch import Tensor
 from torch.utils import _pytree as pytree
 from torch.utils.weak import WeakTensorKeyDictionary
 
+from hypergnn._utils.pairs import check_range
 from hypergnn.structures.incidence import Incidence
 
 T = TypeVar("T")
@@ -42,6 +43,12 @@ class Structure:
     A field holds a tensor, an incidence or ``None``, unless its metadata are :data:`STATIC` or :data:`LABEL`.
     """
 
+    if TYPE_CHECKING:
+
+        @property
+        def device(self) -> torch.device:
+            """Where the tensors are."""
+
     def __init_subclass__(cls) -> None:
         """Register each kind of structure with torch's pytrees: tensors are leaves, static fields the context."""
         pytree.register_pytree_node(
@@ -53,11 +60,84 @@ class Structure:
             from_dumpable_context=lambda context: tuple(map(tuple, context)),
             flatten_with_keys_fn=cls._flatten_with_keys,
         )
-        # It holds nothing but tensors, so torch.load and torch.export.load may make it.
-        torch.serialization.add_safe_globals([cls, Incidence])
+
+    def __post_init__(self) -> None:
+        """Note how often the tensors have been changed so far."""
+        if not torch.compiler.is_compiling():
+            object.__setattr__(self, "_made", self._changes())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the fields; :func:`restored` checks what it makes of them."""
+        self.check()
+        return restored, (type(self), {one.name: getattr(self, one.name) for one in fields(self)})
+
+    def check(self) -> None:
+        """Raise unless the structure is sound and its tensors are those that it was made of.
+
+        Functions and layers call this. The content is read the first time only: ids in range, both orders of the
+        pairs alike, sizes that fit each other; of a file or a pickle, everything that is stored twice as well. Later
+        calls only compare how often the tensors were changed in place.
+
+        Raises:
+            ValueError: If it is not sound, or if a tensor was changed in place.
+
+        Example:
+            >>> from hypergnn import Hypergraph
+            >>> H = Hypergraph.from_hyperedges([[0, 1], [1, 2]], n_vertices=3)
+            >>> H.check()
+            >>> _ = H.weight.mul_(2)
+            >>> H.check()
+            Traceback (most recent call last):
+            ...
+            ValueError: a tensor of this Hypergraph was changed in place. Change a copy and make a new one of it.
+        """
+        if torch.compiler.is_compiling() or self.device.type == "meta":
+            return
+        if self._changes() != self.__dict__["_made"]:
+            kind = type(self).__name__
+            raise ValueError(f"a tensor of this {kind} was changed in place. Change a copy and make a new one of it.")
+        cache = self.__dict__.setdefault("_derived", {})
+        if "is sound" not in cache and all(type(one) is Tensor for one in self.__dict__["_tensors"]):
+            self._read(cache.get("source"))
+            cache["is sound"] = True
+
+    def _comes_from(self, source: str) -> None:
+        """Note the file or pickle, whose content :meth:`check` reads."""
+        self.__dict__.setdefault("_derived", {})["source"] = source
+
+    def _changes(self) -> int:
+        """How often the tensors were changed in place, all together, those of the incidences not counted."""
+        tensors = self.__dict__.get("_tensors")
+        if tensors is None:
+            values = [getattr(self, name) for name in self._names()]
+            tensors = tuple(one for one in values if isinstance(one, Tensor) and not one.is_inference())
+            object.__setattr__(self, "_tensors", tensors)
+        return sum([one._version for one in tensors])
+
+    def _read(self, source: str | None) -> None:
+        """Raise unless it is sound; ``source`` is the file or pickle that it comes from."""
+        try:
+            for name in self._names():
+                value = getattr(self, name)
+                if isinstance(value, Incidence):
+                    value.check()
+            self._check_fields()
+            if source is not None:
+                self._check_content()
+        except (IndexError, RuntimeError, TypeError, ValueError) as error:
+            if source is None:
+                raise
+            raise ValueError(f"{source} is damaged, or not a file of hypergnn: {error}") from error
+
+    def _check_fields(self) -> None:
+        """Raise unless the fields fit each other; their incidences are sound."""
+
+    def _check_content(self) -> None:
+        """Raise unless what is stored twice is the same."""
 
     def to(self, device: torch.device | str) -> Self:
         """The same structure with its tensors on ``device``."""
+        self.check()
         device = torch.device(device)
         values = {one.name: getattr(self, one.name) for one in fields(self)}
         moved = {name: value.to(device) for name, value in values.items() if isinstance(value, (Tensor, Incidence))}
@@ -171,7 +251,58 @@ class TwoSided(Structure):
 
     def hyperedge_degree(self) -> Tensor:
         """Number of senders of each hyperedge, ``B`` of the paper, ``(M,)`` float64."""
+        self.check()
         return self._hyperedge_degree.clone()
+
+    def _check_fields(self) -> None:
+        n_hyperedges, n_receivers = self.n_hyperedges, self.n_receivers
+        if self.receivers.n_columns != n_hyperedges:
+            raise ValueError(
+                f"senders and receivers must have the same hyperedges; got {n_hyperedges} and "
+                f"{self.receivers.n_columns}."
+            )
+        check_numbers("weight", self.weight, n_hyperedges)
+        check_numbers("hyperedge degree", self._hyperedge_degree, n_hyperedges)
+        check_numbers("sender degree", self._sender_degree, self.n_vertices)
+        check_numbers("receiver degree", self._receiver_degree, n_receivers)
+        check_rows("rows", self.rows, n_receivers, self.n_vertices)
+        if self.centroid is not None:
+            check_rows("centroid", self.centroid + 1, n_hyperedges, self.n_vertices + 1)
+        if self.is_centred and (self.centroid is None or bool((self.centroid < 0).any())):
+            raise ValueError("is_centred must be False: not every hyperedge has a centroid.")
+
+
+def check_numbers(name: str, numbers: Tensor, size: int) -> None:
+    """Raise unless these are ``size`` finite numbers of type float64."""
+    if numbers.dtype != torch.float64 or tuple(numbers.shape) != (size,):
+        raise ValueError(f"{name} must be float64 of shape ({size},); got {numbers.dtype} {tuple(numbers.shape)}.")
+    if not bool(numbers.isfinite().all()):
+        raise ValueError(f"{name} must be finite.")
+
+
+def check_rows(name: str, ids: Tensor | None, size: int, n_rows: int) -> None:
+    """Raise unless these are ``size`` ids below ``n_rows``; without ids, both sizes must be the same."""
+    if ids is None:
+        if size != n_rows:
+            raise ValueError(f"{name} must be given: there are {size} receivers and {n_rows} senders.")
+        return
+    if ids.dtype not in (torch.int32, torch.int64) or tuple(ids.shape) != (size,):
+        raise ValueError(f"{name} must be {size} ids; got {ids.dtype} {tuple(ids.shape)}.")
+    check_range(name, ids, n_rows)
+
+
+def restored(kind: type[Structure], values: dict[str, Any]) -> Structure:
+    """A structure from its pickled fields, which are checked like those of a file.
+
+    Raises:
+        ValueError: If the fields do not fit each other.
+    """
+    if not (isinstance(kind, type) and issubclass(kind, Structure)):
+        raise TypeError(f"kind must be a structure; got {kind!r}.")
+    structure = kind(**values)
+    structure._comes_from("the pickle")
+    structure.check()
+    return structure
 
 
 def ways(H: TwoSided | tuple[TwoSided, TwoSided], direction: Direction) -> tuple[TwoSided, ...]:
@@ -189,9 +320,9 @@ def ways(H: TwoSided | tuple[TwoSided, TwoSided], direction: Direction) -> tuple
 def derived(owner: Any, key: Any, make: Callable[[], T]) -> T:
     """What ``make`` makes of a structure or of one of its tensors, cached as long as that lives.
 
-    This is the only cache of derived factors. Nothing is cached while a program is being traced.
+    This is the only cache of derived factors. Nothing is cached while a program is traced or transformed.
     """
-    if torch.compiler.is_compiling():
+    if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
         return make()
     cache: dict[Any, Any]
     if isinstance(owner, Tensor):

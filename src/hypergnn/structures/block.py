@@ -18,7 +18,7 @@ from scipy import sparse
 from torch import Tensor
 
 from hypergnn._utils.checks import Names
-from hypergnn.structures.base import LABEL, STATIC, Direction, Structure, TwoSided
+from hypergnn.structures.base import LABEL, STATIC, Direction, Structure, TwoSided, check_numbers, check_rows
 from hypergnn.structures.incidence import Ids, Incidence
 
 if TYPE_CHECKING:
@@ -120,7 +120,8 @@ class Block(TwoSided):
         senders, weight, size, centroid = H.senders, H.weight, H._hyperedge_degree, H.centroid
         sent = H.weight.new_zeros(n_new)
         if brought is None:
-            senders = senders._replace(offsets=torch.cat([senders.offsets, senders.offsets[-1:].expand(n_new)]))
+            ends = torch.cat([senders.offsets, senders.offsets[-1:].expand(n_new)])
+            senders = senders._replace(offsets=ends).trusted()  # those of H, which is sound, and rows without pairs
         else:
             senders = _stacked(senders, brought.senders, shift=H.n_hyperedges).to(H.device)
             new = _side_by_side(new, brought.receivers)
@@ -150,6 +151,11 @@ class Block(TwoSided):
             vertex_names=_all_names(H, brought, "vertex_names", n_old, n_new),
             hyperedge_names=_all_names(H, brought, "hyperedge_names", H.n_hyperedges, weight.shape[0] - H.n_hyperedges),
         )
+
+    def _check_fields(self) -> None:
+        super()._check_fields()
+        check_rows("read", self.read, self.n_vertices, torch.iinfo(torch.int64).max)
+        check_rows("made", self.made, self.n_receivers, torch.iinfo(torch.int64).max)
 
     def to(self, device: torch.device | str) -> Block:
         """The same block with its tensors on ``device``."""
@@ -237,6 +243,13 @@ class GraphBlock(Structure):
             rows=None if is_whole else torch.from_numpy(rows),
         )
         return block if graph.device.type == "cpu" else block.to(graph.device)
+
+    def _check_fields(self) -> None:
+        check_numbers("target degree", self.target_degree, self.n_receivers)
+        check_numbers("source degree", self.source_degree, self.n_vertices)
+        check_rows("read", self.read, self.n_vertices, torch.iinfo(torch.int64).max)
+        check_rows("made", self.made, self.n_receivers, torch.iinfo(torch.int64).max)
+        check_rows("rows", self.rows, self.n_receivers, self.n_vertices)
 
     @property
     def n_vertices(self) -> int:

@@ -82,6 +82,7 @@ class DirectedHypergraph(StoredStructure, Editable):
     def __post_init__(self) -> None:
         """Let the tails send and the heads receive; equal ones are one object, as in an undirected hypergraph."""
         heads = self.tails if self.shares_pairs else self.heads
+        super().__post_init__()
         for name, value in {"senders": self.tails, "receivers": heads, "heads": heads}.items():
             object.__setattr__(self, name, value)
 
@@ -249,10 +250,12 @@ class DirectedHypergraph(StoredStructure, Editable):
 
     def tail_degree(self) -> Tensor:
         """Sum of the weights of the hyperedges in whose tail each vertex is, ``D_tail``, ``(N,)`` float64."""
+        self.check()
         return self._sender_degree.clone()
 
     def head_degree(self) -> Tensor:
         """Sum of the weights of the hyperedges in whose head each vertex is, ``D_head``, ``(N,)`` float64."""
+        self.check()
         return self._receiver_degree.clone()
 
     vertex_degree = head_degree
@@ -365,18 +368,21 @@ class DirectedHypergraph(StoredStructure, Editable):
     def _listed(self) -> tuple[Ids, Ids, Any]:
         """Vertex, hyperedge and role of each incidence: first the tails, then the heads."""
         pairs = (self.tails, self.heads)
+        self.check()
         vertex = np.concatenate([one.rows().cpu().numpy() for one in pairs])
         hyperedge = np.concatenate([one.members.cpu().numpy() for one in pairs])
         return vertex, hyperedge, np.repeat(np.array(ROLES), [one.n_pairs for one in pairs])
 
     def to_hyperedges(self) -> list[tuple[list[int], list[int]]]:
         """The vertices of tail and head of each hyperedge, in ascending order."""
+        self.check()
         parts = [[pairs.back_members.tolist(), pairs.back_offsets.tolist()] for pairs in (self.tails, self.heads)]
         lists = [[members[a:b] for a, b in pairwise(offsets)] for members, offsets in parts]
         return list(zip(*lists, strict=True))
 
     def to_scipy(self) -> tuple[sparse.csr_array, sparse.csr_array]:
         """The ``(N, M)`` incidence matrices of zeros and ones, of the tails and of the heads."""
+        self.check()
         return _matrix(self.tails), _matrix(self.heads)
 
     def ways(self, direction: Direction) -> tuple[TwoSided, ...]:
@@ -403,7 +409,8 @@ class DirectedHypergraph(StoredStructure, Editable):
             >>> H.around([3]), H.around([3]).read.tolist()
             (Block(2 vertices read, 1 made, 1 hyperedges, 1 + 1 incidences), [2, 3])
         """
-        made = as_ids("vertices", vertices, self.n_vertices, "n_vertices")
+        self.check()
+        made = as_ids("vertices", vertices, self.n_vertices, "n_vertices", copies=True)
         reaches = [Reach.of(one, made, attention=attention) for one in self.ways(direction)]
         read = np.unique(np.concatenate([one.vertices for one in reaches]))
         return self._blocks(made, reaches, read, direction)
@@ -463,6 +470,18 @@ class DirectedHypergraph(StoredStructure, Editable):
     def _rebuilt(self) -> DirectedHypergraph:
         sizes = (self.n_vertices, self.n_hyperedges)
         return self.from_incidence(*self._listed(), *sizes, self.weight, self.centroid)
+
+    def _check_content(self) -> None:
+        as_weight(self.weight, self.n_hyperedges)
+        weight = self.weight.cpu() if bool((self.weight != 1).any()) else None
+        sides = {"_sender_degree": self.tails, "_receiver_degree": self.heads}
+        for name, pairs in sides.items():
+            if not torch.allclose(getattr(self, name).cpu(), weighted_degree(pairs.to("cpu"), weight)):
+                raise ValueError(f"its {name} does not fit its incidences.")
+        if not torch.equal(self._hyperedge_degree, self.tails.back_offsets.diff().double()):
+            raise ValueError("its _hyperedge_degree does not fit its incidences.")
+        if self.shares_pairs != _are_the_same(self.tails, self.heads):
+            raise ValueError("its shares_pairs does not fit its incidences.")
 
     def __repr__(self) -> str:
         """Sizes at a glance."""

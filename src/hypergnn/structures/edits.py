@@ -126,7 +126,7 @@ class Editable(TwoSided):
 
     def _with(self, stays: Bools) -> Self:
         """The structure with some of its hyperedges."""
-        here = self.to("cpu")
+        here = self.to("cpu")  # which checks it
         which = torch.from_numpy(np.flatnonzero(stays))
         weight = here.weight[which]
         sides = []
@@ -202,7 +202,7 @@ def side_by_side(old: Incidence, new: Incidence) -> Incidence:
     back_position[old.n_pairs :] = new_places[_back(new).numpy()]
     back_offsets = np.concatenate([old.back_offsets.numpy(), new.back_offsets.numpy()[1:] + index(old.n_pairs)])
     arrays = (back_offsets.astype(index, copy=False), back_members, back_position)
-    return Incidence(_tensor(offsets + added), _tensor(members), None, *map(_tensor, arrays))
+    return Incidence(_tensor(offsets + added), _tensor(members), None, *map(_tensor, arrays)).trusted()
 
 
 def selected(old: Incidence, stays: Bools) -> Incidence:
@@ -217,12 +217,13 @@ def selected(old: Incidence, stays: Bools) -> Incidence:
     back_offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(index, copy=False)
     back_position = before[_back(old).numpy()[of_column]]
     arrays = (back_offsets, old.back_members.numpy()[of_column], back_position)
-    return Incidence(_tensor(before[offsets]), _tensor(number[members[pair_stays]]), None, *map(_tensor, arrays))
+    pairs = Incidence(_tensor(before[offsets]), _tensor(number[members[pair_stays]]), None, *map(_tensor, arrays))
+    return pairs.trusted()
 
 
 def with_rows(old: Incidence, n_new: int) -> Incidence:
     """The same pairs with more rows, which are empty."""
-    return old._replace(offsets=torch.cat([old.offsets, old.offsets[-1:].expand(n_new)]))
+    return old._replace(offsets=torch.cat([old.offsets, old.offsets[-1:].expand(n_new)])).trusted()
 
 
 def updated(degree: Tensor, pairs: Incidence, weight: Tensor, rows: Ids) -> Tensor:

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from hypergnn._utils.checks import as_ids, as_pairs, check_size
+from hypergnn.structures.base import check_numbers
 from hypergnn.structures.block import GraphBlock
 from hypergnn.structures.incidence import Incidence
 from hypergnn.structures.stored import StoredStructure, check_pairs
@@ -112,11 +113,13 @@ class Graph(StoredStructure):
     @property
     def target(self) -> Tensor:
         """Receiving vertex of each directed link, loops included, ascending."""
+        self.check()
         return self.derived("target", self.links.rows)
 
     @property
     def source(self) -> Tensor:
         """Sending vertex of each directed link, loops included, ascending within a target."""
+        self.check()
         return self.links.members
 
     @property
@@ -141,6 +144,7 @@ class Graph(StoredStructure):
             >>> Graph.from_links([0, 1], [1, 2], n_vertices=3).neighbours(0).tolist()
             [0, 1]
         """
+        (vertex,) = as_ids("vertex", [vertex], self.n_vertices, "n_vertices")
         start, stop = self.links.offsets[vertex : vertex + 2].tolist()
         return self.source[start:stop].long()
 
@@ -151,7 +155,8 @@ class Graph(StoredStructure):
             >>> Graph.from_links([0, 1], [1, 2], n_vertices=3).around([0]).read.tolist()
             [0, 1]
         """
-        return GraphBlock._around(self, as_ids("vertices", vertices, self.n_vertices, "n_vertices"))
+        self.check()
+        return GraphBlock._around(self, as_ids("vertices", vertices, self.n_vertices, "n_vertices", copies=True))
 
     def to_scipy(self) -> sparse.csr_array:
         """The symmetric adjacency matrix, without the loops.
@@ -190,10 +195,18 @@ class Graph(StoredStructure):
         graph.derived("target", lambda: target)  # mapped already
         return graph
 
-    def _verify(self) -> None:
-        super()._verify()
-        if not torch.equal(self.target, self.links.rows()):
+    def _check_fields(self) -> None:
+        if self.links.n_rows != self.links.n_columns:
+            raise ValueError(f"links must be square; got {self.links.n_rows} and {self.links.n_columns} vertices.")
+        check_numbers("degree", self.degree, self.n_vertices)
+        if bool((self.degree < 1).any()):
+            raise ValueError("each vertex must be linked to itself; a degree is less than 1.")
+
+    def _check_content(self) -> None:
+        if not torch.equal(self.derived("target", self.links.rows), self.links.rows()):
             raise ValueError("its target does not fit its incidences.")
+        if not torch.equal(self.degree, self.links.offsets.diff().double()):
+            raise ValueError("its degree does not fit its incidences.")
 
     def _rebuilt(self) -> Graph:
         return self.from_links(self.source, self.target, self.n_vertices)

@@ -76,6 +76,7 @@ class Hypergraph(StoredStructure, Editable):
             object.__setattr__(self, name, self.incidence)
         for name in ("_sender_degree", "_receiver_degree"):
             object.__setattr__(self, name, self._vertex_degree)
+        super().__post_init__()
 
     @classmethod
     def from_incidence(
@@ -212,11 +213,13 @@ class Hypergraph(StoredStructure, Editable):
     @property
     def vertex(self) -> Tensor:
         """Vertex of each incidence, ``(n_incidences,)``, ascending."""
+        self.check()
         return self.derived("vertex", self.incidence.rows)
 
     @property
     def hyperedge(self) -> Tensor:
         """Hyperedge of each incidence, ``(n_incidences,)``, ascending within a vertex."""
+        self.check()
         return self.incidence.members
 
     @property
@@ -226,6 +229,7 @@ class Hypergraph(StoredStructure, Editable):
 
     def vertex_degree(self) -> Tensor:
         """Sum of the weights of the hyperedges of each vertex, ``D`` of the paper, ``(N,)`` float64."""
+        self.check()
         return self._vertex_degree.clone()
 
     def to_hyperedges(self) -> list[list[int]]:
@@ -235,6 +239,7 @@ class Hypergraph(StoredStructure, Editable):
             >>> Hypergraph.from_hyperedges([[2, 0], [], [1]], n_vertices=4).to_hyperedges()
             [[0, 2], [], [1]]
         """
+        self.check()
         members, offsets = self.incidence.back_members.tolist(), self.incidence.back_offsets.tolist()
         return [members[start:stop] for start, stop in pairwise(offsets)]
 
@@ -251,7 +256,8 @@ class Hypergraph(StoredStructure, Editable):
             >>> block, block.read.tolist()
             (Block(2 vertices read, 1 made, 1 hyperedges, 2 + 1 incidences), [0, 1])
         """
-        made = as_ids("vertices", vertices, self.n_vertices, "n_vertices")
+        self.check()
+        made = as_ids("vertices", vertices, self.n_vertices, "n_vertices", copies=True)
         return Block._around(self, made, Reach.of(self, made, attention=attention))
 
     def joined_by(
@@ -393,12 +399,18 @@ class Hypergraph(StoredStructure, Editable):
 
     def _rebuilt(self) -> Hypergraph:
         sizes = (self.n_vertices, self.n_hyperedges)
-        return self.from_incidence(self.vertex, self.hyperedge, *sizes, self.weight, self.centroid)
+        names = (self.vertex_names, self.hyperedge_names)  # no two alike
+        return self.from_incidence(self.vertex, self.hyperedge, *sizes, self.weight, self.centroid, *names)
 
-    def _verify(self) -> None:
-        super()._verify()
-        if not torch.equal(self.vertex, self.incidence.rows()):
+    def _check_content(self) -> None:
+        as_weight(self.weight, self.n_hyperedges)
+        if not torch.equal(self.derived("vertex", self.incidence.rows), self.incidence.rows()):
             raise ValueError("its vertex does not fit its incidences.")
+        weight = self.weight.cpu() if bool((self.weight != 1).any()) else None
+        if not torch.allclose(self._vertex_degree.cpu(), weighted_degree(self.incidence.to("cpu"), weight)):
+            raise ValueError("its _vertex_degree does not fit its incidences.")
+        if not torch.equal(self._hyperedge_degree, self.incidence.back_offsets.diff().double()):
+            raise ValueError("its _hyperedge_degree does not fit its incidences.")
 
     def __repr__(self) -> str:
         """Sizes at a glance."""
@@ -438,6 +450,7 @@ def joining(
     if shape[1] != H.n_hyperedges:
         raise ValueError(f"memberships must have {H.n_hyperedges} columns, one per hyperedge; got {shape[1]}.")
     check_size("depth", depth, minimum=1)
+    H.check()
     if brought is not None and brought.n_vertices != shape[0]:
         raise ValueError(
             f"brought must have {shape[0]} vertices, one per row of memberships; got {brought.n_vertices}."

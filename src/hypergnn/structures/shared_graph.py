@@ -24,7 +24,7 @@ from scipy import sparse
 from torch import Tensor
 
 from hypergnn._utils.checks import as_ids, check_structure
-from hypergnn.structures.base import Structure
+from hypergnn.structures.base import Structure, check_numbers, check_rows
 from hypergnn.structures.hypergraph import Hypergraph
 from hypergnn.structures.incidence import Ids, Incidence
 
@@ -133,7 +133,7 @@ class SharedGraph(Structure):
             [0, 1]
         """
         self._check_whole()
-        own = _members_of_rows(self.senders, np.array([vertex]))
+        own = _members_of_rows(self.senders, as_ids("vertex", [vertex], self.n_vertices, "n_vertices"))
         meeting = _members_of_rows(self.meetings, own)
         return torch.from_numpy(np.unique(_members_of_rows(self.senders.T, meeting))).long().to(self.device)
 
@@ -147,7 +147,7 @@ class SharedGraph(Structure):
             (1, [2.0])
         """
         self._check_whole()
-        made = as_ids("vertices", vertices, self.n_vertices, "n_vertices")
+        made = as_ids("vertices", vertices, self.n_vertices, "n_vertices", copies=True)
         receivers = self.senders.select_rows(made)
         needed = np.unique(receivers.members.numpy()).astype(np.int64)
         places, sizes = self.meetings.pairs_of(needed)
@@ -156,6 +156,17 @@ class SharedGraph(Structure):
         meetings = Incidence.from_pairs(np.repeat(needed, sizes), met, n_beginnings, n_beginnings)
         parts = (receivers.to(self.device), meetings.to(self.device), torch.from_numpy(made).to(self.device))
         return replace(self, receivers=parts[0], meetings=parts[1], rows=parts[2])
+
+    def _check_fields(self) -> None:
+        sizes = {self.senders.n_columns, self.receivers.n_columns, self.meetings.n_rows, self.meetings.n_columns}
+        if len(sizes) > 1:
+            raise ValueError(f"senders, receivers and meetings must have the same beginnings; got {sorted(sizes)}.")
+        check_numbers("degree", self.degree, self.n_vertices)
+        check_rows("rows", self.rows, self.n_receivers, self.n_vertices)
+
+    def _check_content(self) -> None:
+        if self.rows is None and not torch.equal(self.degree.cpu(), _row_sums(self.senders, self.meetings)):
+            raise ValueError("its degree does not fit its incidences.")
 
     def _check_whole(self) -> None:
         if self.rows is not None:
@@ -168,6 +179,7 @@ class SharedGraph(Structure):
 
 def _row_sums(G: Incidence, C: Incidence) -> Tensor:
     """``G C Gᵀ 1``: the number of neighbours of each vertex, itself included."""
+    G, C = G.to("cpu"), C.to("cpu")
     sums = np.bincount(G.members.numpy(), minlength=G.n_columns).astype(np.float64)  # Gᵀ 1
     for pairs in (C, G):
         arrays = (np.ones(pairs.n_pairs), pairs.members.numpy(), pairs.offsets.numpy())

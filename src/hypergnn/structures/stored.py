@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields
 from typing import Any, ClassVar, Self
 
@@ -11,9 +12,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from hypergnn._utils.pairs import check_ids_alike, check_offsets
 from hypergnn.persistence import name_tensors, tensor_files
 from hypergnn.structures.base import Structure
 from hypergnn.structures.incidence import Incidence
+
+AT_ONCE = 1 << 20
+"""Number of entries up to which a file is checked as soon as it is loaded."""
 
 
 class StoredStructure(Structure):
@@ -51,12 +56,14 @@ class StoredStructure(Structure):
     def load(cls, path: str | os.PathLike[str], *, verify: bool = False) -> Self:
         """Map a file that :meth:`save` has written into memory: parts of it are read when they are needed.
 
-        Sizes, offsets, weights, centroids and names are always checked, the incidences only on request.
+        Sizes, offsets, weights, centroids and names are checked now. The incidences are checked before anything uses
+        them: now if they are few, else when an operator or a method first needs them (:meth:`check`).
 
         Args:
             path: The file. While the structure is in use, it may be replaced but not written into.
-            verify: Whether to read all of it, compare its checksum and build the structure again to see that it is
-                valid: for files that may be damaged or come from people you do not trust.
+            verify: Whether to read all of it now, compare its checksum and build the structure again. Without it, a
+                file can still not make an operator read or write outside of its arrays; but wrong ids that fit each
+                other, and names that occur twice, go unnoticed.
 
         Raises:
             ValueError: If the file is not such a file, is damaged, or was written by a version with another format.
@@ -68,17 +75,21 @@ class StoredStructure(Structure):
             FileNotFoundError: [Errno 2] No such file or directory: 'links.safetensors'
         """
         content = tensor_files.read(path, cls.__name__, cls.FORMAT, verify=verify)
-        try:
+        n_entries = sum(one.numel() for one in content.tensors.values())
+        with _damage_of(path):
             labels = {
                 name: name_tensors.from_tensor(content.tensors.pop(name), how)
                 for name, how in content.header["names"].items()
             }
+            for names in labels.values():
+                names.flags.writeable = False
             structure = cls._from_tensors(_Stored(cls.__name__, content.tensors), labels)
-            if verify:
+        structure._comes_from(os.fspath(path))
+        if verify or n_entries <= AT_ONCE:
+            structure.check()
+        if verify:
+            with _damage_of(path):
                 structure._verify()
-        except (AttributeError, KeyError, TypeError, ValueError, RuntimeError, IndexError) as error:
-            what = f"it has no {error}" if isinstance(error, KeyError) else error
-            raise ValueError(f"{path} is damaged, or not a file of hypergnn: {what}") from error
         return structure
 
     def equals(self, other: object) -> bool:
@@ -140,20 +151,25 @@ class _Stored:
             raise ValueError(f"it holds {', '.join(sorted(self._tensors))}, which is not part of a {self._kind}.")
 
 
+@contextmanager
+def _damage_of(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Say of whatever is wrong with the content of a file that the file is damaged."""
+    try:
+        yield
+    except (AttributeError, KeyError, TypeError, ValueError, RuntimeError, IndexError) as error:
+        what = f"it has no {error}" if isinstance(error, KeyError) else error
+        raise ValueError(f"{path} is damaged, or not a file of hypergnn: {what}") from error
+
+
 def check_pairs(pairs: Incidence, rows: Tensor) -> None:
-    """Raise unless sizes and offsets of an incidence, and the row of each pair, fit each other."""
-    ids = [rows, *(one for one in pairs if one is not None)]
-    for tensor in ids:
-        if tensor.dim() != 1 or tensor.dtype != rows.dtype or tensor.dtype not in (torch.int32, torch.int64):
-            raise ValueError(f"ids must be int32 or int64, all alike; got {tensor.dtype} {tuple(tensor.shape)}.")
+    """Raise unless sizes and offsets of an incidence, and the row of each pair, fit each other; no id is read."""
+    check_ids_alike([rows, *(one for one in pairs if one is not None)])
     n_pairs = rows.shape[0]
     lengths = {one.shape[0] for one in (pairs.members, pairs.back_members, pairs.back_position) if one is not None}
     if lengths != {n_pairs}:
         raise ValueError(f"there must be {n_pairs} ids in each order; got {sorted(lengths)}.")
     for offsets in (pairs.offsets, pairs.back_offsets):
-        first, last = int(offsets[0]), int(offsets[-1])
-        if first != 0 or last != n_pairs or bool((offsets.diff() < 0).any()):
-            raise ValueError(f"offsets must ascend from 0 to {n_pairs}; got {first} to {last}.")
+        check_offsets(offsets, n_pairs)
 
 
 def _are_equal(one: Any, other: Any) -> bool:

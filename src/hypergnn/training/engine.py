@@ -103,10 +103,13 @@ def _train(
     for epoch in range(config.max_epochs):
         start = time.perf_counter()
         train_loss = _step(network, plan.training, state, epoch)
-        for curve, loss in zip(state.curves, train_loss.tolist(), strict=True):
+        train_losses = train_loss.tolist()
+        _check_losses("training", train_losses, state, epoch)
+        for curve, loss in zip(state.curves, train_losses, strict=True):
             curve["train_loss"].append(loss)
         if plan.validation is not None:
             val_loss = _losses(_scores(evaluator, plan.validation), plan.validation).tolist()
+            _check_losses("validation", val_loss, state, epoch)
             _keep_best(state, val_loss, epoch)
             for curve, loss in zip(state.curves, val_loss, strict=True):
                 curve["val_loss"].append(loss)
@@ -125,6 +128,16 @@ def _train(
                 _use(one, state.parameters)
         if not state.seeds:
             return
+
+
+def _check_losses(kind: str, losses: Sequence[float], state: _State, epoch: int, first: int = 0) -> None:
+    """Raise if a loss is no longer a number: no later one would be."""
+    for place, loss in enumerate(losses, first):
+        if not math.isfinite(loss):
+            raise ValueError(
+                f"training has diverged: the {kind} loss of seed {state.seeds[place]} is {loss} in epoch {epoch}. Use "
+                f"a smaller learning_rate than {state.optimizer.rate:g}, and look for very large features."
+            )
 
 
 def _is_stopped(on_losses: OnLosses | None, state: _State, epoch: int) -> bool:
@@ -219,6 +232,8 @@ def _finish(network: Network, task: Task, state: _State, places: Sequence[int], 
         _use(network, parameters)
         with torch.no_grad():
             scores = network(task.x, **task.structures)  # (1, N, n_classes)
+        if not bool(scores.isfinite().all()):
+            _check_losses("final", [math.nan], state, epochs - 1, place)
         rows = {"train": task.train, "val": task.val, "test": task.test}
         right = None if task.y.is_floating_point() else scores[0].argmax(-1) == task.y
         yield Trial(

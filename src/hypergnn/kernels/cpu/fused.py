@@ -1,6 +1,6 @@
 """Operators that do several steps at once, for the compiled backend; :mod:`hypergnn.kernels.composed` says which.
 
-A gradient of a gradient is taken of the composed form.
+A gradient of a gradient, and whatever ``torch.func`` transforms, is taken of the composed form.
 """
 
 from __future__ import annotations
@@ -54,6 +54,7 @@ dropped_sum = Operator(
     _fake_dropped_sum,
     _save_dropped_sum,
     _backward_dropped_sum,
+    composed.dropped_sum,
 )
 
 
@@ -106,7 +107,7 @@ def _backward_transition(ctx: Any, grad: Tensor | None, _: Tensor | None) -> tup
         back = (values, None) if receiver_values is None else (receiver_values, values)
         return (transition(grad, right, middle, left, *back, False, ctx.receivers, ctx.senders)[0],)
     inputs = (x, left, middle, right, values, receiver_values)
-    if torch.is_grad_enabled():
+    if ops.is_differentiated():
         form: Any = composed.transition
         return tuple(_again(lambda *given: form(*given, True, *sides)[0], inputs, needed, grad))
     found = transition_gradients(grad, *inputs, sums, *sides)
@@ -178,6 +179,7 @@ transition = Operator(
     _fake_transition,
     _save_transition,
     _backward_transition,
+    composed.transition,
 )
 
 
@@ -196,7 +198,7 @@ def _save_value_sums(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
 
 def _backward_value_sums(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     needed = ctx.needs_input_grad[:2]
-    if torch.is_grad_enabled() or needed[1]:
+    if ops.is_differentiated() or needed[1]:
         form: Any = composed.value_sums
         return tuple(_again(lambda *given: form(*given, ctx.by), ctx.saved_tensors, needed, grad))
     return (spread(grad, ctx.saved_tensors[1], ctx.by),)
@@ -217,6 +219,7 @@ value_sums = Operator(
     _fake_value_sums,
     _save_value_sums,
     _backward_value_sums,
+    composed.value_sums,
 )
 
 
@@ -235,7 +238,7 @@ def _save_inverse(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
 
 def _backward_inverse(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     (output,) = ctx.saved_tensors
-    if torch.is_grad_enabled():
+    if ops.is_differentiated():
         slope = -0.5 * output**3 if ctx.root else -(output**2)
         return (grad * slope,)
     return (inverse_gradient(grad, output, ctx.root),)
@@ -254,6 +257,7 @@ inverse = Operator(
     _fake_inverse,
     _save_inverse,
     _backward_inverse,
+    composed.inverse,
 )
 
 
@@ -272,7 +276,7 @@ def _save_attend(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
 
 def _backward_attend(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     softmax, *scores = ctx.saved_tensors
-    if torch.is_grad_enabled():
+    if ops.is_differentiated():
         needed = ctx.needs_input_grad[:2]
         form: Any = composed.attend
         return tuple(_again(lambda *given: form(*given, ctx.slope, ctx.by), scores, needed, grad))
@@ -304,6 +308,7 @@ attend = Operator(
     _fake_attend,
     _save_attend,
     _backward_attend,
+    composed.attend,
 )
 
 
@@ -320,7 +325,7 @@ def _save_head_scores(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None
 
 
 def _backward_head_scores(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-    if torch.is_grad_enabled():
+    if ops.is_differentiated():
         return tuple(_again(composed.head_scores, ctx.saved_tensors, ctx.needs_input_grad, grad))
     grads: tuple[Tensor, Tensor] = head_scores_gradients(grad, *ctx.saved_tensors)
     return grads
@@ -345,6 +350,7 @@ head_scores = Operator(
     _fake_head_scores,
     _save_head_scores,
     _backward_head_scores,
+    composed.head_scores,
 )
 
 
@@ -360,7 +366,7 @@ def _save_elu_dropout(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None
 
 def _backward_elu_dropout(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     output, keys, places = ctx.saved_tensors
-    if not torch.is_grad_enabled():
+    if not ops.is_differentiated():
         grad_x, grad_bias = elu_dropout_gradient(grad, output, ctx.has_bias, ctx.rate, keys, places)
     else:
         dropped = grad if keys is None else ops.seeded_dropout(grad, ctx.rate, keys, places)
@@ -387,6 +393,7 @@ elu_dropout = Operator(
     _fake_elu_dropout,
     _save_elu_dropout,
     _backward_elu_dropout,
+    composed.elu_dropout,
 )
 
 
@@ -403,7 +410,7 @@ def _save_cross_entropy(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> No
 
 
 def _backward_cross_entropy(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-    if torch.is_grad_enabled():
+    if ops.is_differentiated():
         return tuple(_again(composed.cross_entropy, ctx.saved_tensors, ctx.needs_input_grad, grad))
     return (cross_entropy_gradient(grad, *ctx.saved_tensors),)
 
@@ -427,4 +434,5 @@ cross_entropy = Operator(
     _fake_cross_entropy,
     _save_cross_entropy,
     _backward_cross_entropy,
+    composed.cross_entropy,
 )
