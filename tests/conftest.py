@@ -2,6 +2,7 @@ import gc
 
 import pytest
 from support import structures
+from support import tally as tallies
 
 from hypergnn import Graph, Hypergraph
 
@@ -19,6 +20,15 @@ def pytest_collection_finish() -> None:
     """Spare the garbage collector what stays for the whole session: modules and tests, millions of objects."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_sessionfinish() -> None:
+    tallies.write()
+
+
+@pytest.fixture
+def tally(request: pytest.FixtureRequest) -> tallies.Tally:
+    return tallies.Tally(f"{request.path.relative_to(request.config.rootpath)}::{request.function.__name__}")
 
 
 @pytest.fixture(params=list(structures.HYPERGRAPHS))

@@ -1,13 +1,13 @@
 """The operators behind the equations, in every grouping, against dense products."""
 
 import gc
-import multiprocessing
 import re
 import weakref
 from pathlib import Path
 
 import pytest
 import torch
+from support.forks import in_a_fork
 from support.structures import attended, dense, hypergraph, random
 from torch.autograd import gradcheck, gradgradcheck
 from torch.library import opcheck
@@ -786,21 +786,14 @@ def test_kernels_run_in_a_process_forked_by_the_user():
     x = torch.rand(H.n_vertices, 8)  # small, because torch's own threads do not survive a fork
     expected = functional.hypergraph_conv(x, H)
 
-    def compute(connection):
+    def compute():
         torch.set_num_threads(2)
         threads.WORTH_A_THREAD = 1
-        connection.send(threads.pool() is pool)
-        connection.send_bytes(functional.hypergraph_conv(x, H).numpy().tobytes())
+        return threads.pool() is pool, functional.hypergraph_conv(x, H).numpy().tobytes()
 
     before, threads.WORTH_A_THREAD = threads.WORTH_A_THREAD, 1
     functional.hypergraph_conv(x, H)  # starts the threads that a fork lacks
     threads.WORTH_A_THREAD, pool = before, threads.pool()
-    near, far = multiprocessing.Pipe()
-    child = multiprocessing.get_context("fork").Process(target=compute, args=(far,))
-    child.start()
-    assert near.poll(60)
-    assert not near.recv()  # whose queue may be locked by a thread that the child lacks
-    assert near.recv_bytes() == expected.numpy().tobytes()
-    child.join()
-    near.close()
-    far.close()
+    is_the_same, found = in_a_fork(compute)
+    assert not is_the_same  # its queue may be locked by a thread that the child lacks
+    assert found == expected.numpy().tobytes()

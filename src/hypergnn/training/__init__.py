@@ -2,7 +2,8 @@
 
 from hypergnn.training.prediction import predict
 from hypergnn.training.records import TrialRecord
+from hypergnn.training.schedule import Failure
 from hypergnn.training.session import Progress, Result
 from hypergnn.training.trainer import fit
 
-__all__ = ["Progress", "Result", "TrialRecord", "fit", "predict"]
+__all__ = ["Failure", "Progress", "Result", "TrialRecord", "fit", "predict"]

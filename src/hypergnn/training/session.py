@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf, isfinite
@@ -14,9 +15,12 @@ from hypergnn.persistence.models import save
 from hypergnn.training.engine import Trial
 from hypergnn.training.ledger import Ledger
 from hypergnn.training.records import FIELDS, TrialRecord
+from hypergnn.training.schedule import Failure
 
 MODEL_FILE = "model.safetensors"
 _SHOWN = 10
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,8 @@ class Result:
     records: list[TrialRecord]
     interrupted: bool
     """Whether the run was stopped before all trials had finished."""
+    failures: tuple[Failure, ...] = ()
+    """Trials that could not be trained, because their worker was lost each time. The next call tries them again."""
 
     def test_accuracy(self) -> tuple[float, float]:
         """Mean and standard deviation over the trials, in percent."""
@@ -62,12 +68,13 @@ class Result:
 
     def __repr__(self) -> str:
         """The number of trials and their test accuracy."""
+        failed = f", {len(self.failures)} failed" if self.failures else ""
         if not self.records:
-            return "Result(no trials)"
+            return f"Result(no trials{failed})"
         centre, spread = self.test_accuracy()
         if len(self.records) == 1:
-            return f"Result(1 trial, test accuracy {centre:.2f} %)"
-        return f"Result({len(self.records)} trials, test accuracy {centre:.2f} ± {spread:.2f} %)"
+            return f"Result(1 trial, test accuracy {centre:.2f} %{failed})"
+        return f"Result({len(self.records)} trials, test accuracy {centre:.2f} ± {spread:.2f} %{failed})"
 
     def _repr_html_(self) -> str:
         names = [name for name in FIELDS if any(getattr(record, name) is not None for record in self.records)]
@@ -92,6 +99,7 @@ class Session:
         self.data, self.config, self.ledger, self.total = data, config, ledger, total
         self.keeps_curves, self.listeners = curves, listeners
         self.records = {record.seed: record for record in (ledger.records if ledger else ())}
+        self.failures: list[Failure] = []
         self.epochs = 0
         self.running = 0
 
@@ -104,6 +112,12 @@ class Session:
                 self._save_model(trial)
             self.ledger.append(record, curves=_finite_curves(trial) if self.keeps_curves else None)
         self.records[trial.seed] = record
+        self.report()
+
+    def fail(self, failure: Failure) -> None:
+        """Note a trial that could not be trained."""
+        _log.warning("not trained: %s", failure)
+        self.failures.append(failure)
         self.report()
 
     def report(self) -> None:

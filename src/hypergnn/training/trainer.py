@@ -20,6 +20,7 @@ from hypergnn.training.engine import Trial
 from hypergnn.training.ledger import Ledger
 from hypergnn.training.order import near_together
 from hypergnn.training.plan import Plan, Task
+from hypergnn.training.schedule import Failure
 from hypergnn.training.session import Progress, Result, Session
 from hypergnn.training.workers import train_all
 
@@ -47,6 +48,10 @@ def fit(
     On the same kind of CPU, the result of a trial depends on its seed only: not on other trials, ``batch``, ``jobs`` or
     interruptions.
 
+    A worker process that is killed, crashes, runs out of memory, or shows no sign of life for a minute is replaced. Its
+    trials are trained again, fewer at a time. A trial whose worker is lost again, with nothing else running, is left
+    out and listed in ``Result.failures``; the other trials finish.
+
     Args:
         data: The dataset.
         config: The settings; the paper's for this dataset if omitted.
@@ -60,6 +65,9 @@ def fit(
         curves: Whether to store the losses of each epoch in the run folder.
         on_progress: Called several times a second and after each finished trial, in this thread.
         progress: Whether to show a progress line, in a notebook or on a terminal.
+
+    Raises:
+        ChildProcessError: If workers were lost and no trial could be trained.
 
     Example:
         >>> import hypergnn as hg
@@ -93,7 +101,12 @@ def fit(
             batches = [missing[start : start + size] for start in range(0, len(missing), size)]
             interrupted = _train_all(plan, config, batches, jobs, session)
     records = [session.records[seed] for seed in sorted(session.records) if seed < trials]
-    return Result(records, interrupted)
+    if session.failures and not records:
+        raise ChildProcessError(
+            "no trial could be trained:\n  " + "\n  ".join(map(str, session.failures)) + "\nUse fewer jobs or a "
+            "smaller batch if memory is short."
+        )
+    return Result(records, interrupted, tuple(session.failures))
 
 
 def _train_all(plan: Plan, config: Config, batches: Sequence[Sequence[int]], jobs: int, session: Session) -> bool:
@@ -103,6 +116,8 @@ def _train_all(plan: Plan, config: Config, batches: Sequence[Sequence[int]], job
             for message in messages:
                 if isinstance(message, Trial):
                     session.finish(message)
+                elif isinstance(message, Failure):
+                    session.fail(message)
                 else:
                     trained, session.running = message
                     session.epochs += trained
