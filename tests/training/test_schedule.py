@@ -73,3 +73,12 @@ def test_a_batch_that_nobody_took_comes_back_first():
     schedule = Schedule([[0, 1], [2]])
     schedule.put_back(schedule.next_batch(alone=True))
     assert schedule.next_batch(alone=True) == [0, 1]
+
+
+def test_losses_between_which_trials_finish_are_not_in_a_row():
+    schedule = Schedule([[seed, seed + 1] for seed in range(0, 100, 2)])
+    for _ in range(2 * MOST_LOSSES):
+        _, second = schedule.next_batch(alone=True)
+        schedule.gain()
+        assert schedule.lose([second], KILLED) == []
+    assert schedule.next_batch(alone=True) == [96, 97]

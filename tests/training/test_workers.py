@@ -38,17 +38,26 @@ def undisturbed(data):
 
 @pytest.fixture
 def quick(monkeypatch):
-    """A worker without a sign of life is given up after a third of a second, not after a minute."""
+    """A worker without a sign of life is given up after a second, not after a minute."""
     monkeypatch.setattr(processes, "CHECK", 0.05)
-    monkeypatch.setattr(processes, "SILENT_CHECKS", 6)
+    monkeypatch.setattr(processes, "SILENT_CHECKS", 20)
 
 
 def comparable(result):
     return [replace(record, seconds=0.0) for record in result.records]
 
 
+@pytest.fixture(autouse=True)
+def _others():
+    """Children of this process that other tests have started, such as the fork server of multiprocessing."""
+    others[:] = psutil.Process().children(recursive=True)
+
+
+others = []
+
+
 def children():
-    return psutil.Process().children(recursive=True)
+    return [child for child in psutil.Process().children(recursive=True) if child not in others]
 
 
 def killing(when, how=lambda: os.kill(os.getpid(), signal.SIGKILL)):

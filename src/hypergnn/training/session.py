@@ -11,13 +11,14 @@ from statistics import mean, stdev
 from hypergnn._utils.display import html_table
 from hypergnn.datasets import Dataset
 from hypergnn.models import Config, Network
+from hypergnn.persistence.files import refuse_link
 from hypergnn.persistence.models import save
+from hypergnn.training.best_model import MODEL_FILE, best_seed, problem
 from hypergnn.training.engine import Trial
 from hypergnn.training.ledger import Ledger
 from hypergnn.training.records import FIELDS, TrialRecord
 from hypergnn.training.schedule import Failure
 
-MODEL_FILE = "model.safetensors"
 _SHOWN = 10
 
 _log = logging.getLogger(__name__)
@@ -103,8 +104,24 @@ class Session:
         self.epochs = 0
         self.running = 0
 
+    def to_train(self) -> list[int]:
+        """The seeds without a record, and the one whose model is lost or damaged and must be made again."""
+        missing = [seed for seed in range(self.total) if seed not in self.records]
+        best = best_seed(self.records.values())
+        if self.ledger is None or best is None:
+            return missing
+        if (wrong := problem(self.ledger.folder, list(self.records.values()))) is None:
+            return missing
+        path = self.ledger.folder / MODEL_FILE
+        _log.warning("%s: %s; training seed %d again to rebuild it", path, wrong, best)
+        return [best, *missing]
+
     def finish(self, trial: Trial) -> None:
         """Record a trial. The model is saved before the record, so that a record implies that its model was saved."""
+        if trial.seed in self.records:  # only its model was lost
+            if trial.seed == best_seed(self.records.values()):
+                self._save_model(trial)
+            return
         record = as_record(trial)
         losses = [one.val_loss for one in self.records.values() if one.val_loss is not None]
         if self.ledger is not None:
@@ -139,10 +156,11 @@ class Session:
             "seed": trial.seed,
             "val_loss": trial.loss["val"],
         }
-        H = self.data.hypergraph
+        H, path = self.data.hypergraph, self.ledger.folder / MODEL_FILE
+        refuse_link(path)
         save(
             network,
-            self.ledger.folder / MODEL_FILE,
+            path,
             class_names=self.data.class_names,
             about=about,
             vertex_names=H.vertex_names,

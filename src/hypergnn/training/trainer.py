@@ -56,7 +56,8 @@ def fit(
         data: The dataset.
         config: The settings; the paper's for this dataset if omitted.
         trials: The number of trials.
-        out: Run folder for the records and the best model. Trials already recorded in it are not trained again.
+        out: Run folder for the records and the best model. Trials already recorded in it are not trained again, except
+            the best one if its model file is lost or damaged.
         batch: Number of trials that a worker trains together. If omitted, 4 to 32, more for smaller data, as far as
             memory allows.
         jobs: Number of workers, each with one thread; ``torch.get_num_threads()`` if omitted. Workers are processes on
@@ -91,14 +92,14 @@ def fit(
         if progress and (shows := stack.enter_context(shown(quiet=False))) is not None:
             listeners.append(shows)
         session = Session(data, config, ledger, trials, curves, listeners)
-        missing = [seed for seed in range(trials) if seed not in session.records]
+        seeds = session.to_train()
         if batch is not None:
             check_size("batch", batch, minimum=1)
         interrupted = False
-        if missing:
+        if seeds:
             plan = Plan.of(Task.of(near_together(data), config, device), config)
-            size = _even_batch(len(missing), _fitting_batch(plan.task, config, jobs), jobs) if batch is None else batch
-            batches = [missing[start : start + size] for start in range(0, len(missing), size)]
+            size = _even_batch(len(seeds), _fitting_batch(plan.task, config, jobs), jobs) if batch is None else batch
+            batches = [seeds[start : start + size] for start in range(0, len(seeds), size)]
             interrupted = _train_all(plan, config, batches, jobs, session)
     records = [session.records[seed] for seed in sorted(session.records) if seed < trials]
     if session.failures and not records:
