@@ -13,7 +13,7 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --timeout 600
 PARALLEL := --numprocesses auto --dist worksteal
 FAST := not slow and not browser and not mutant and not timing and not style
 
-.PHONY: help run data results docs bench fuzz lock locked audit test fast browser mutants timing coverage lowest check lint types project fmt dist clean
+.PHONY: help run data results docs bench fuzz lock locked audit test fast browser mutants timing reliability load coverage lowest check lint types project fmt dist clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -55,6 +55,13 @@ mutants: $(DEV) ## break the code on purpose and check that a test fails
 
 timing: $(DEV) ## test speed and memory limits, one test at a time
 	$(PYTEST) tests -m timing
+
+reliability: $(DEV) ## count faults, kills and damaged files of the tests for docs/reliability.md: minutes
+	$(BIN)/python -m benchmarks.reliability
+
+SECONDS := 900
+load: $(DEV) ## eight threads of mixed work for 15 minutes; memory, threads and files must stay flat
+	$(BIN)/python -m benchmarks.reliability --load $(SECONDS)
 
 coverage: $(DEV) ## measure which lines and branches the tests execute
 	$(PYTEST) $(PARALLEL) -m "not mutant and not timing and not style" --cov --cov-report=term --cov-report=html

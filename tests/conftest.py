@@ -2,6 +2,7 @@ import gc
 
 import pytest
 from support import structures
+from support import tally as tallies
 
 from hypergnn import Graph, Hypergraph
 
@@ -9,16 +10,29 @@ from hypergnn import Graph, Hypergraph
 SLOW_EXAMPLES = ("docs/report.md", "src/hypergnn/persistence/onnx.py", "src/hypergnn/report/writing.py")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
         if item.nodeid.startswith(SLOW_EXAMPLES):
             item.add_marker(pytest.mark.slow)
+        if "tally" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.drill)
+    if "load" not in config.option.markexpr:  # takes minutes, and needs a machine of its own
+        items[:] = [item for item in items if item.get_closest_marker("load") is None]
 
 
 def pytest_collection_finish() -> None:
     """Spare the garbage collector what stays for the whole session: modules and tests, millions of objects."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_sessionfinish() -> None:
+    tallies.write()
+
+
+@pytest.fixture
+def tally(request: pytest.FixtureRequest) -> tallies.Tally:
+    return tallies.Tally(f"{request.path.relative_to(request.config.rootpath)}::{request.function.__name__}")
 
 
 @pytest.fixture(params=list(structures.HYPERGRAPHS))

@@ -3,10 +3,10 @@
 import gc
 import io
 import mmap
-import multiprocessing
 
 import pytest
 import torch
+from support.forks import in_a_fork
 
 from hypergnn import Hypergraph, functional
 from hypergnn.kernels.cpu import buffers
@@ -193,6 +193,5 @@ def test_a_forked_child_inherits_no_idle_memory():
     block = buffers.empty((MANY,), torch.float32)
     del block
     assert how_many_are_idle() == 1
-    with multiprocessing.get_context("fork").Pool(1) as pool:
-        assert pool.apply(how_many_are_idle) == 0
+    assert in_a_fork(how_many_are_idle) == 0
     assert how_many_are_idle() == 1

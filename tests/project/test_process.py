@@ -11,9 +11,12 @@ import pytest
 TESTS = Path(__file__).parents[1]
 
 
-# The note for whoever rewrites training: take the mark away once it passes.
+# What the memory allocator was asked for cannot be read back, so the functions that would change it must not be called.
+ALLOCATOR = {"mallopt", "malloc_trim", "malloc_set_state", "mallctl"}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("work", ["estimator", "one worker", "two workers"])
+@pytest.mark.parametrize("work", ["estimator", "one worker", "two workers", "lost worker"])
 def test_nothing_that_a_process_shares_changes(work):
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])}
     command = [sys.executable, "-m", "support.process_state", work]
@@ -21,4 +24,4 @@ def test_nothing_that_a_process_shares_changes(work):
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["changed"] == []
-    assert not {"mallopt", "malloc_trim"} & set(found["looked up"])
+    assert not ALLOCATOR & set(found["looked up"])

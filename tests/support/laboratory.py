@@ -24,10 +24,9 @@ from support.mutation import Mutant, StaleMutantError, dispatchers, live_functio
 ROOT = Path(__file__).parents[2]
 PLUGINS_LEFT_OUT = ("cacheprovider", "doctest", "unraisableexception", "threadexception", "junitxml", "pastebin")
 OPTIONS = ["-x", "-q", "--rootdir", str(ROOT), "-o", "addopts=", "--no-header", "--tb=line"]
+LIMIT = 300
+"""Seconds that a test may take, and that the laboratory may take to end."""
 OPTIONS += [word for name in PLUGINS_LEFT_OUT for word in ("-p", f"no:{name}")]
-
-SECONDS_FOR_A_TEST = 300
-"""Afterwards a child is killed: a mutant may run for ever."""
 
 
 @dataclass(frozen=True)
@@ -75,8 +74,14 @@ def opened() -> Iterator[Laboratory]:
     command = [sys.executable, "-m", "support.laboratory"]
     pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, cwd=ROOT, env=environment, **pipes) as process:
-        yield Laboratory(process)
-        process.stdin.close()
+        try:
+            yield Laboratory(process)
+        finally:
+            process.stdin.close()
+            try:
+                process.wait(LIMIT)
+            except subprocess.TimeoutExpired:  # another process may have inherited the pipe, which then never ends
+                process.kill()
 
 
 class OneBackend:
@@ -128,7 +133,7 @@ def in_a_fork(mutant: str | None, test: str, backend: str) -> tuple[int, str | N
         child = os.fork()
         if child == 0:
             code = 70
-            signal.alarm(SECONDS_FOR_A_TEST)
+            signal.alarm(LIMIT)  # a mutant may loop or wait for ever
             try:
                 os.dup2(output.fileno(), 1)
                 os.dup2(output.fileno(), 2)

@@ -5,13 +5,18 @@ were looked up for it.
 """
 
 import ctypes
+import gc
 import json
 import locale
 import logging
+import multiprocessing
 import os
 import random
+import resource
 import signal
 import sys
+import tempfile
+import threading
 import warnings
 
 looked_up: list[str] = []
@@ -30,6 +35,7 @@ ctypes.CDLL = Watched  # before anything that loads a library through it
 # Other libraries set warning filters and environment variables when they are first imported: before the comparison.
 import numba  # noqa: E402, F401
 import numpy as np  # noqa: E402
+import psutil  # noqa: E402
 import scipy.stats  # noqa: E402, F401
 import sklearn.cluster  # noqa: E402
 import sklearn.neighbors  # noqa: E402, F401
@@ -53,6 +59,8 @@ def state() -> dict[str, object]:
         "random state": repr(random.getstate()),
         "random state of numpy": repr(np.random.get_state()),
         "random state of torch": torch.get_rng_state().tolist(),
+        "seed of torch": torch.initial_seed(),
+        "next numbers of torch": _next_numbers(),
         "floating-point errors": np.geterr(),
         "environment variables": dict(os.environ),
         "logging": (logging.getLogger().level, repr(logging.getLogger().handlers), logging.root.manager.disable),
@@ -60,8 +68,28 @@ def state() -> dict[str, object]:
         "locale": locale.setlocale(locale.LC_ALL),
         "recursion limit": sys.getrecursionlimit(),
         "hooks": [repr(one) for one in (sys.excepthook, sys.unraisablehook, sys.gettrace(), sys.getprofile())],
+        "umask": _umask(),
+        "limits": [resource.getrlimit(getattr(resource, name)) for name in dir(resource) if name.startswith("RLIMIT_")],
+        "timers": [signal.getitimer(one) for one in (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)],
+        "blocked signals": sorted(signal.pthread_sigmask(signal.SIG_BLOCK, [])),
+        "descriptors": sorted(os.listdir("/proc/self/fd")) if sys.platform == "linux" else [],
+        "processes": [child.pid for child in psutil.Process().children(recursive=True)],
+        "threads": sorted(thread.name for thread in threading.enumerate() if not thread.name.startswith("hypergnn")),
         "processors": sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [],
     }
+
+
+def _next_numbers() -> list[float]:
+    """What the generator of torch would draw next, without drawing it."""
+    copy = torch.Generator()
+    copy.set_state(torch.get_rng_state())
+    return torch.rand(3, generator=copy).tolist()
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
 
 
 def estimator() -> None:
@@ -77,6 +105,25 @@ def two_workers() -> None:
     training.fit(hg.datasets.load("digits"), Config(model="hyper-conv", max_epochs=2), trials=2, batch=1, jobs=2)
 
 
+def lost_worker() -> None:
+    """A worker is killed and replaced, and the run is recorded."""
+    killed = []
+
+    def kill(_: object) -> None:
+        if not killed and (children := multiprocessing.active_children()):
+            killed.append(os.kill(children[0].pid or 0, signal.SIGKILL))
+
+    with tempfile.TemporaryDirectory() as folder:
+        config = Config(model="hyper-conv", max_epochs=40, patience=40)
+        data = hg.datasets.load("digits")
+        result = training.fit(data, config, trials=2, batch=1, jobs=2, out=folder, on_progress=kill)
+        assert killed
+        assert len(result.records) == 2
+
+
+WORK = {"estimator": estimator, "one worker": one_worker, "two workers": two_workers, "lost worker": lost_worker}
+
+
 def main(work: str) -> None:
     """Do the work, and print what it changed."""
     torch.set_num_threads(2)
@@ -86,7 +133,8 @@ def main(work: str) -> None:
     torch.manual_seed(3)
     looked_up.clear()
     before = state()
-    {"estimator": estimator, "one worker": one_worker, "two workers": two_workers}[work]()
+    WORK[work]()
+    gc.collect()
     after = state()
     print(json.dumps({"changed": [one for one in before if before[one] != after[one]], "looked up": looked_up}))
 

@@ -5,6 +5,7 @@ import os
 import random
 import subprocess
 import time
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -71,6 +72,12 @@ def kill(process):
     assert process.exitcode == -9
 
 
+def first(receiver):
+    """What the other process reports first; it may take its time, but not for ever."""
+    assert receiver.poll(60), "the other process neither writes nor ends"
+    return receiver.recv()
+
+
 def received(receiver):
     seeds = []
     try:
@@ -108,15 +115,20 @@ def test_appended_records_are_visible_at_once_and_read_back_unchanged(tmp_path):
             run.curves(2)
 
 
-def test_the_lines_are_compact_and_in_the_order_of_finishing(tmp_path):
+def checked(body):
+    """The line of a JSON object with its checksum: CRC-32 of all bytes before it."""
+    return body[:-1] + b',"check":"%08x"}\n' % zlib.crc32(body[:-1])
+
+
+def test_the_lines_are_compact_checked_and_in_the_order_of_finishing(tmp_path):
     with Ledger.open(tmp_path, CONFIGURATION) as ledger:
         ledger.append(record(7, val_loss=0.5), curves={"val_loss": [np.float32(0.1), 2]})
         ledger.append(record(2))
     assert (tmp_path / "trials.jsonl").read_bytes() == (
-        b'{"seed":7,"epochs":107,"best_epoch":7,"seconds":0.5,"test_accuracy":80.007,"val_loss":0.5}\n'
-        b'{"seed":2,"epochs":102,"best_epoch":2,"seconds":0.5,"test_accuracy":80.002}\n'
+        checked(b'{"seed":7,"epochs":107,"best_epoch":7,"seconds":0.5,"test_accuracy":80.007,"val_loss":0.5}')
+        + checked(b'{"seed":2,"epochs":102,"best_epoch":2,"seconds":0.5,"test_accuracy":80.002}')
     )
-    assert (tmp_path / "curves.jsonl").read_bytes() == b'{"seed":7,"val_loss":[0.100000001,2.0]}\n'
+    assert (tmp_path / "curves.jsonl").read_bytes() == checked(b'{"seed":7,"val_loss":[0.100000001,2.0]}')
 
 
 def test_curves_are_read_alone_without_those_of_unfinished_trials(tmp_path):
@@ -133,14 +145,14 @@ OLD_LINE = (
 )
 
 
-def test_lines_of_earlier_versions_load_and_are_written_byte_for_byte(tmp_path):
+def test_lines_of_earlier_versions_load_and_are_written_with_a_checksum(tmp_path):
     folder = fill(tmp_path / "old", [])
     (folder / "trials.jsonl").write_bytes(OLD_LINE)
     (found,) = read(folder).records
     assert (found.best_epoch, found.train_accuracy, found.val_loss, found.test_loss) == (178, 97.857, 1.02, 1.01)
     with Ledger.open(tmp_path / "new", CONFIGURATION) as ledger:
         ledger.append(found)
-    assert (tmp_path / "new" / "trials.jsonl").read_bytes() == OLD_LINE
+    assert (tmp_path / "new" / "trials.jsonl").read_bytes() == checked(OLD_LINE.strip())
 
 
 def test_keys_of_later_versions_are_ignored(tmp_path):
@@ -264,6 +276,42 @@ def test_a_run_that_cannot_be_understood_is_refused(tmp_path, content, message):
         Ledger.open(tmp_path, CONFIGURATION)
     with pytest.raises(ValueError, match=message):
         read(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["trials.jsonl", "curves.jsonl"])
+def test_files_that_are_links_are_refused_and_what_they_point_to_is_not_touched(tmp_path, name):
+    outside = tmp_path / "outside"
+    outside.write_bytes(b'{"seed":0,"epochs":1')
+    folder = fill(tmp_path / "run", [])
+    (folder / name).symlink_to(outside)
+    with pytest.raises(OSError, match=f"must not be a symbolic link: .*{name}"):
+        fill(folder, [1])
+    assert outside.read_bytes() == b'{"seed":0,"epochs":1'
+
+
+@pytest.mark.parametrize("name", ["run.json", "trials.jsonl", "curves.jsonl"])
+def test_a_pipe_in_place_of_a_file_does_not_hang(tmp_path, name):
+    folder = fill(tmp_path, [0])
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    with pytest.raises(OSError, match="must be a regular file"):
+        read(folder)
+    with pytest.raises(OSError, match="must be a regular file"):
+        fill(folder, [1])
+
+
+def test_a_line_that_was_changed_is_an_error_unless_it_is_the_last(tmp_path, caplog):
+    path = fill(tmp_path, [0, 1, 2]) / "trials.jsonl"
+    rows = path.read_bytes().splitlines(keepends=True)
+    changed = [row.replace(b'"test_accuracy":80', b'"test_accuracy":90') for row in rows]
+    path.write_bytes(b"".join([rows[0], changed[1], rows[2]]))
+    with pytest.raises(ValueError, match=r"trials.jsonl, line 2: it does not match its checksum: .* delete the line"):
+        fill(tmp_path, [1])
+    path.write_bytes(b"".join([rows[0], rows[1], changed[2]]))
+    assert read(tmp_path).seeds == {0, 1}
+    fill(tmp_path, [2])
+    assert "removed" in caplog.text
+    assert path.read_bytes() == b"".join(rows)
 
 
 # The environment
@@ -400,7 +448,7 @@ def test_a_corrupt_line_in_the_middle_is_an_error_with_file_and_line(tmp_path, n
     rows[1] = row
     for corrupt in (b"\n".join(rows), b"\n".join(rows[:2]) + b"\n" + rows[2][:5]):
         path.write_bytes(corrupt)
-        with pytest.raises(ValueError, match=f"{name}, line 2: each line must be a JSON object with a seed"):
+        with pytest.raises(ValueError, match=f"{name}, line 2: it must (be a JSON object|have a seed)"):
             Ledger.open(tmp_path, CONFIGURATION)
         with pytest.raises(ValueError, match=f"{name}, line 2: "):
             read(tmp_path)
@@ -428,19 +476,19 @@ def test_a_second_opening_is_refused_until_the_first_is_closed(tmp_path):
 
 def test_a_second_process_is_refused_until_the_first_is_dead(tmp_path):
     process, receiver = start(tmp_path)
-    receiver.recv()
+    first(receiver)
     with pytest.raises(LockedError, match=f"another process, process id {process.pid}, has it open. Wait"):
         Ledger.open(tmp_path, CONFIGURATION)
     kill(process)
     Ledger.open(tmp_path, CONFIGURATION).close()
 
 
-def test_kill_9_ten_times_loses_nothing_and_repeats_nothing(tmp_path):
+def test_kill_9_ten_times_loses_nothing_and_repeats_nothing(tmp_path, tally):
     chance = random.Random(0)
     folder, finished = tmp_path / "run", []
     for _ in range(10):
         process, receiver = start(folder)
-        finished.append(receiver.recv())
+        finished.append(first(receiver))
         time.sleep(chance.uniform(0, 0.03))
         kill(process)
         finished += received(receiver)
@@ -448,6 +496,7 @@ def test_kill_9_ten_times_loses_nothing_and_repeats_nothing(tmp_path):
         assert run.seeds >= set(finished), "a trial that was reported is there"
         assert len(run.seeds) <= len(finished) + 1, "one more may have been killed between the disk and the report"
         finished = sorted(run.seeds)
+        tally("kills: run folder")
     n_trials = len(finished) + 1
     assert finished == list(range(n_trials - 1))
     fill(folder, [n_trials - 1], n_values=N_VALUES)
@@ -458,7 +507,7 @@ def test_kill_9_ten_times_loses_nothing_and_repeats_nothing(tmp_path):
 
 def test_a_run_can_be_read_while_it_is_written(tmp_path):
     process, receiver = start(tmp_path)
-    receiver.recv()
+    first(receiver)
     sizes, deadline = {0}, time.monotonic() + 30
     while len(sizes) < 6:
         assert time.monotonic() < deadline

@@ -3,7 +3,6 @@
 import importlib
 import multiprocessing
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -17,13 +16,14 @@ import pytest
 import torch
 from scipy import sparse
 from support import real_data
+from support.points import grouped_points
 
 import hypergnn as hg
 from hypergnn.kernels.dropout import seeded
 from hypergnn.models import KINDS, Config, Network, paper_config
 from hypergnn.persistence.files import locked
 from hypergnn.structures.sparse_features import SparseFeatures
-from hypergnn.training import fit, ledger, workers
+from hypergnn.training import fit, ledger, worker, workers
 from hypergnn.training.adam import Adam
 from hypergnn.training.engine import train
 from hypergnn.training.order import near_together
@@ -35,24 +35,7 @@ fitting = importlib.import_module("hypergnn.training.trainer")
 
 @pytest.fixture(scope="module")
 def data():
-    """Sixty points in three groups, sparse features, a graph and a hypergraph."""
-    rng = np.random.default_rng(0)
-    y = np.repeat([0, 1, 2], 20)
-    x = (rng.random((60, 30)) < 0.05 + 0.5 * (np.arange(30) % 3 == y[:, None])).astype(np.float32)
-    H = hg.construct.from_knn(x, 4)
-    order = rng.permutation(60)
-    return hg.datasets.Dataset(
-        name="small",
-        x=hg.datasets.dataset.sparse.csr_array(x),
-        y=y,
-        class_names=("a", "b", "c"),
-        graph=hg.Graph.from_links(H.vertex, H.hyperedge, 60),
-        hypergraph=H,
-        train=np.sort(order[:12]),
-        val=np.sort(order[12:30]),
-        test=np.sort(order[30:]),
-        source="made here",
-    )
+    return grouped_points()
 
 
 def plan_of(data, config):
@@ -314,19 +297,9 @@ def test_every_error_of_a_worker_reaches_the_caller(data, monkeypatch, error):
         raise error
 
     monkeypatch.setattr(workers, "_warm_up", lambda *_: None)
-    monkeypatch.setattr(workers, "train", fail)
+    monkeypatch.setattr(worker, "train", fail)
     with pytest.raises(ValueError if str(error) == "wrong" else RuntimeError, match=r"wrong|a worker failed|in fail"):
         fit(data, SMALL, trials=2, batch=1, jobs=2)
-
-
-def test_a_killed_worker_is_reported(data):
-    def kill(_):
-        for child in multiprocessing.active_children():
-            os.kill(child.pid, signal.SIGKILL)
-
-    with pytest.raises(RuntimeError, match="a worker process was killed, probably for lack of memory"):
-        fit(data, replace(SMALL, max_epochs=100_000), trials=2, jobs=2, batch=1, on_progress=kill)
-    assert not multiprocessing.active_children()
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from hypergnn import __version__
-from hypergnn.cli import data, explain, predict, report, reproduce, train
+from hypergnn.cli import check, data, explain, predict, report, reproduce, train
 
 _INTERRUPTED = 130
 
@@ -25,7 +25,7 @@ def main(argv: Sequence[str] | None = None, *, program: str = "hypergnn") -> int
         program: The command that starts the program, for messages that say what to type.
 
     Returns:
-        0 for success, 2 for an error in the command or its data, 130 for an interrupt.
+        0 for success, 1 if ``check`` found damage, 2 for an error in the command or its data, 130 for an interrupt.
 
     Example:
         >>> main(["data", "describe", "digits"])  # doctest: +ELLIPSIS
@@ -37,7 +37,7 @@ def main(argv: Sequence[str] | None = None, *, program: str = "hypergnn") -> int
     parser = argparse.ArgumentParser(prog="hypergnn", description="Hypergraph convolution and hypergraph attention.")
     parser.add_argument("--version", action="version", version=f"hypergnn {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for command in (reproduce, report, train, predict, explain, data):
+    for command in (reproduce, report, train, predict, explain, check, data):
         command.register(commands)
     given = sys.argv[1:] if argv is None else list(argv)
     arguments = parser.parse_args(given)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hypergnn.cli.arguments import add_data
-from hypergnn.cli.predict import data_of, model_file
+from hypergnn.cli.predict import data_of, loaded
 
 if TYPE_CHECKING:
     from hypergnn.cli.arguments import Commands
@@ -40,9 +40,8 @@ def _explain(arguments: argparse.Namespace) -> int:
     if arguments.plot is not None:
         check_choice("the ending of --plot", Path(arguments.plot).suffix, (".png", ".svg", ".pdf"))
     from hypergnn.explanations import explain
-    from hypergnn.persistence.models import load
 
-    model = load(model_file(Path(arguments.model)))
+    model = loaded(Path(arguments.model))
     data = data_of(arguments, model)
     found = explain(model, data, _vertex(arguments.vertex, data), target=arguments.target)
     if arguments.plot is not None:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from hypergnn.datasets import Dataset
     from hypergnn.persistence.models import SavedModel
 
+_REBUILD = "Run the `hypergnn train` command of this run again: it trains the best trial again and saves its model."
+
 Columns = dict[str, "npt.NDArray[Any]"]
 
 
@@ -42,10 +44,9 @@ def register(commands: Commands) -> None:
 def _predict(arguments: argparse.Namespace) -> int:
     if arguments.out is not None:
         _check_out(Path(arguments.out))
-    from hypergnn.persistence.models import load
     from hypergnn.training import predict
 
-    model = load(model_file(Path(arguments.model)))
+    model = loaded(Path(arguments.model))
     data = data_of(arguments, model)
     probability = predict(model, data, device=check_device(arguments.device))
     columns = _columns(data, model.class_names, probability, arguments.all_classes)
@@ -64,16 +65,29 @@ def _check_out(path: Path) -> None:
         raise ValueError(f"--out must be a file in an existing folder; got {path}.")
 
 
+def loaded(path: Path) -> SavedModel:
+    """The model of RUN; raise with the way to make it again if a run folder has none, or a damaged one."""
+    from hypergnn.persistence.models import load
+
+    file = model_file(path)
+    try:
+        return load(file)
+    except ValueError as error:
+        raise ValueError(f"{error} {_REBUILD}" if file != path else str(error)) from error
+
+
 def model_file(path: Path) -> Path:
     """The model file of RUN, a run folder or the file itself; raise if there is none."""
-    from hypergnn.training.session import MODEL_FILE
+    from hypergnn.training.best_model import MODEL_FILE
 
     if not path.is_dir():
         if not path.exists():
             raise ValueError(f"RUN must be a run folder or a model file; {path} does not exist.")
         return path
     if not (path / MODEL_FILE).exists():
-        raise ValueError(f"RUN must hold {MODEL_FILE}, which a run has after its first trial; {path} has none.")
+        raise ValueError(
+            f"RUN must hold {MODEL_FILE}, which a run has after its first trial; {path} has none. {_REBUILD}"
+        )
     return path / MODEL_FILE
 
 

@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -110,8 +110,11 @@ def _train(arguments: argparse.Namespace) -> int:
     elif not result.interrupted:
         values = tuple(record.test_accuracy for record in result.records)
         print(f"test accuracy {accuracy(values)} ({counted(len(values))}, {out})")
+    if result.failures:
+        print(f"hypergnn: {counted(len(result.failures))} could not be trained:", file=sys.stderr)
+        print(*(f"  {failure}" for failure in result.failures), sep="\n", file=sys.stderr)
     if not result.interrupted:
-        return 0
+        return 2 if result.failures else 0
     finished = f"stopped: {len(result.records)} of {counted(arguments.trials)} finished, in {out}. To resume:"
     print(f"{finished}\n  {arguments.typed}", file=sys.stderr)
     return 130
@@ -174,6 +177,7 @@ def _as_json(data: Dataset, config: Config, out: Path, result: Result) -> dict[s
             "interval_95": _interval([record.test_accuracy for record in result.records]),
         },
         "configuration": describe(data, config),
+        "failures": [asdict(failure) for failure in result.failures],
         "records": [record.to_json() for record in result.records],
     }
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from hypergnn.experiments.cells import Cell, Table
-from hypergnn.persistence.files import write_atomic
-from hypergnn.persistence.json_lines import as_plain, line
+from hypergnn.persistence.files import read_regular, write_atomic
+from hypergnn.persistence.json_lines import as_plain, line, parse
 from hypergnn.training import ledger
 from hypergnn.training.records import TrialRecord
 
@@ -218,7 +218,7 @@ def recorded(folder: str | os.PathLike[str]) -> Results:
 
 def _read_compact(path: Path) -> Results:
     try:
-        head, *found = map(json.loads, path.read_bytes().splitlines())
+        head, *found = (parse(row)[0] for row in read_regular(path).splitlines())
         if (head["format"], head["columns"]) != (FORMAT, _COLUMNS):
             raise ValueError(f"format {head['format']!r} with columns {head['columns']}; this version reads {FORMAT}")
 
@@ -264,7 +264,7 @@ def _read_folders(folder: Path) -> Results:
     found = {path.parent.relative_to(folder).as_posix(): path.parent for path in folder.glob(f"*/*/{ledger.RUN}")}
     if not found and not (folder / MEASURES).exists():
         raise ValueError(f"folder must be that of a reproduction, or hold {COMPACT}; {folder} holds no run.")
-    noted = _noted(folder)
+    noted = measures_of(folder)
     results = Results({}, noted["measures"], {MEASURED: Origin(noted["environments"])})
     for run, path in sorted(found.items()):
         results = results.with_run(run, ledger.read(path, curves=False))
@@ -282,7 +282,8 @@ def note(folder: Path, results: Results, measures: Mapping[str, float], environm
     return replace(results, measures=both, origins={**results.origins, MEASURED: origin})
 
 
-def _noted(folder: Path) -> dict[str, Any]:
+def measures_of(folder: Path) -> dict[str, Any]:
+    """The counts and times that :func:`note` wrote, with their environments; none if there is no file."""
     path = folder / MEASURES
     if not path.exists():
         return {"environments": [], "measures": {}}

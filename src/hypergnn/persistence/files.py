@@ -1,14 +1,31 @@
-"""Crash-safe files: atomic writes, appends that are on disk when the function returns, and exclusive locks."""
+"""Crash-safe files: atomic writes, appends that are on disk when the function returns, and exclusive locks.
+
+Every change of a file goes through a function of ``os`` as this module names it, so that tests can let each call fail.
+"""
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import secrets
+import stat
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, cast
+
+try:
+    import fcntl
+except ImportError:  # on Windows
+    fcntl = None  # type: ignore[assignment]
+
+_SAFE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+_OF_THE_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.EFBIG)
+_LINK = "must not be a symbolic link: what it points to would be changed. Put the file itself here"
+_LONGEST = 50  # characters of a name that its temporary file repeats
 
 
 class LockedError(OSError):
@@ -20,7 +37,13 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open a new file that replaces ``path`` when the block ends; if the block fails, ``path`` stays unchanged.
 
     Readers see either the old content or the new, never a part of it, and the new content is on disk when the block
-    ends. A process killed inside the block may leave a hidden file ``.<name>.<digits>.tmp`` beside ``path``.
+    ends. The file keeps the mode and, if this process may set it, the owner of the one that it replaces. If ``path`` is
+    a symbolic link, the file that it points to is replaced. A process killed inside the block leaves a hidden file
+    ``.<name>.<digits>.tmp`` beside ``path``, which the next write to ``path`` removes.
+
+    Raises:
+        OSError: If the file cannot be written, or ``path`` is a folder or a device. Only if the very last step fails,
+            the flush of the folder, is the new file in place: it may then be gone after a power cut.
 
     Example:
         >>> import tempfile
@@ -30,17 +53,28 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         ...     Path(folder, "a.txt").read_text()
         'whole'
     """
-    target = Path(path).resolve()
-    part = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
-    try:
-        with open(part, "xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, target)
-    finally:
-        part.unlink(missing_ok=True)
-    sync_folder(target.parent)
+    target = Path(os.path.realpath(path))
+    with _naming(target):
+        old = _status(target)
+        _remove_left_overs(target)
+        part, descriptor = _create_beside(target, old)
+        is_open = True
+        try:
+            with cast(BinaryIO, io.BufferedWriter(_File(descriptor, "wb"))) as file:
+                yield file
+                file.flush()
+                os.fsync(descriptor)
+                if fcntl is not None:  # while the lock of the temporary file is held, so that nobody removes it
+                    os.replace(part, target)
+                    is_open = False
+            if is_open:
+                os.replace(part, target)
+                is_open = False
+        finally:
+            if is_open:
+                with suppress(FileNotFoundError):
+                    os.unlink(part)
+        sync_folder(target.parent)
 
 
 def write_atomic(path: str | os.PathLike[str], data: bytes) -> None:
@@ -63,7 +97,7 @@ def append(path: str | os.PathLike[str], data: bytes, *, at: int) -> int:
     If the function raises, the file is unchanged. If the process dies, the file may end in a part of ``data``.
 
     Args:
-        path: The file.
+        path: The file; not a symbolic link, because the file that it points to could be any.
         data: The bytes to append.
         at: The size that the file must have before, so that nothing is appended to an incomplete record.
 
@@ -79,19 +113,19 @@ def append(path: str | os.PathLike[str], data: bytes, *, at: int) -> int:
         ...     append(Path(folder, "a.txt"), b"second", at=append(Path(folder, "a.txt"), b"first ", at=0))
         12
     """
-    with open(path, "ab", buffering=0) as file:
-        if (size := file.tell()) != at:
+    with _naming(path), _opened(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _NO_LINK) as descriptor:
+        if (size := os.fstat(descriptor).st_size) != at:
             raise OSError(f"{path} must be {at} bytes long; got {size}. Another program has changed it: open it again.")
         try:
             rest = memoryview(data)
             while rest:
-                rest = rest[file.write(rest) :]
-            os.fsync(file.fileno())
+                rest = rest[os.write(descriptor, rest) :]
+            os.fsync(descriptor)
+            if at == 0:
+                sync_folder(Path(path).parent)
         except BaseException:
-            file.truncate(at)
+            os.ftruncate(descriptor, at)
             raise
-    if at == 0:
-        sync_folder(Path(path).parent)
     return at + len(data)
 
 
@@ -101,6 +135,9 @@ def cut(path: str | os.PathLike[str], size: int) -> int:
     Returns:
         The number of bytes removed.
 
+    Raises:
+        OSError: If the file cannot be written, or is a symbolic link.
+
     Example:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -108,28 +145,81 @@ def cut(path: str | os.PathLike[str], size: int) -> int:
         ...     cut(Path(folder, "a.txt"), 5), Path(folder, "a.txt").read_text()
         (6, 'whole')
     """
-    surplus = os.path.getsize(path) - size if os.path.exists(path) else 0
-    if surplus <= 0:
+    if not os.path.lexists(path):
         return 0
-    with open(path, "r+b", buffering=0) as file:
-        file.truncate(size)
-        os.fsync(file.fileno())
-    return surplus
+    refuse_link(path)
+    surplus = os.stat(path).st_size - size
+    if surplus > 0:
+        with _naming(path), _opened(path, os.O_RDWR | _NO_LINK) as descriptor:
+            os.ftruncate(descriptor, size)
+            os.fsync(descriptor)
+    return max(surplus, 0)
+
+
+def refuse_link(path: str | os.PathLike[str]) -> None:
+    """Raise ``OSError`` if a path is a symbolic link.
+
+    Example:
+        >>> refuse_link("nowhere")
+    """
+    if os.path.islink(path):
+        raise OSError(errno.ELOOP, _LINK, str(path))
+
+
+def read_regular(path: str | os.PathLike[str]) -> bytes:
+    """Read a file; refuse folders, devices and pipes, which might never end.
+
+    Example:
+        >>> read_regular("nowhere")
+        Traceback (most recent call last):
+        FileNotFoundError: [Errno 2] No such file or directory: 'nowhere'
+    """
+    with _naming(path), _opened(path, os.O_RDONLY) as descriptor, open(descriptor, "rb", closefd=False) as file:
+        return file.read()
+
+
+def make_folder(path: str | os.PathLike[str]) -> None:
+    """Create a folder and its missing parents; their names are on disk when the function returns.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     make_folder(Path(folder, "a", "b"))
+        ...     Path(folder, "a", "b").is_dir()
+        True
+    """
+    path = Path(path).absolute()
+    missing = [one for one in (path, *path.parents) if not one.exists()]
+    for one in reversed(missing):
+        with suppress(FileExistsError):  # made by another process meanwhile
+            os.mkdir(one)
+    for one in missing or [path]:  # its name may not be on disk yet, if another process has just made it
+        sync_folder(one.parent)
 
 
 def sync_folder(folder: str | os.PathLike[str]) -> None:
     """Flush the file names in ``folder`` to disk; the content of the files is synced separately.
 
+    Does nothing if the system cannot do so: on Windows, for a folder that this process may not read, and on file
+    systems that refuse it.
+
     Example:
         >>> sync_folder(".")
     """
-    if sys.platform == "win32":  # Windows cannot sync a folder
+    if sys.platform == "win32":
         return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    with _naming(folder):
+        try:
+            descriptor = os.open(folder, os.O_RDONLY | _SAFE)
+        except PermissionError:
+            return
+        try:
+            os.fsync(descriptor)
+        except OSError as error:
+            if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+                raise
+        finally:
+            os.close(descriptor)
 
 
 @contextmanager
@@ -156,7 +246,8 @@ def locked(path: str | os.PathLike[str]) -> Iterator[None]:
     # One context for all threads: a run may be opened in one thread and closed in another.
     lock = FileLock(path, timeout=0, thread_local=False, fallback_to_soft=False, on_acquired=_write_process_id)
     try:
-        lock.acquire()
+        with _naming(path):
+            lock.acquire()
     except Timeout as error:
         holder = _read_process_id(path)
         whose = "this process" if holder == str(os.getpid()) else "another process"
@@ -182,3 +273,100 @@ def _read_process_id(path: str | os.PathLike[str]) -> str:
     with open(path, "rb", buffering=0) as file:
         file.seek(1)
         return file.read().decode("ascii", errors="replace") or "unknown"
+
+
+# Details of files that are written
+
+
+class _File(io.FileIO):
+    """A file that is written through ``os`` as this module names it."""
+
+    def write(self, data: Any) -> int:
+        return os.write(self.fileno(), data)
+
+
+@contextmanager
+def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Add the path to errors of the disk that do not name one, such as those of ``write`` and ``fsync``."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and error.errno in _OF_THE_DISK:
+            error.filename = str(path)
+        raise
+
+
+@contextmanager
+def _opened(path: str | os.PathLike[str], flags: int) -> Iterator[int]:
+    """Open a regular file; refuse everything else."""
+    try:
+        descriptor = os.open(path, flags | _SAFE, 0o666)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            refuse_link(path)
+        raise
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "must be a regular file", str(path))
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _status(target: Path) -> os.stat_result | None:
+    """The status of a file that is to be replaced; ``None`` if there is none."""
+    try:
+        status = os.stat(target)
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, "must be a regular file or a new name", str(target))
+    return status
+
+
+def _create_beside(target: Path, old: os.stat_result | None) -> tuple[Path, int]:
+    """Create a temporary file, locked until it is closed, with mode and owner of the file that it will replace."""
+    while True:
+        part = target.with_name(f".{target.name[:_LONGEST]}.{secrets.token_hex(8)}.tmp")
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFE, 0o666 if old is None else 0o600)
+        try:
+            if old is not None and hasattr(os, "fchmod"):
+                with suppress(PermissionError):
+                    os.fchown(descriptor, old.st_uid, old.st_gid)
+                os.fchmod(descriptor, stat.S_IMODE(old.st_mode) & 0o777)
+        except OSError:
+            os.close(descriptor)
+            os.unlink(part)
+            raise
+        if _lock(descriptor) is not False and os.path.exists(part):  # else another writer took it for a left-over
+            return part, descriptor
+        os.close(descriptor)
+
+
+def _lock(descriptor: int) -> bool | None:
+    """Whether the file could be locked; ``None`` if the system or the file system has no locks."""
+    if fcntl is None:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    return True
+
+
+def _remove_left_overs(target: Path) -> None:
+    """Remove the temporary files of dead writers, which hold no lock on them any more."""
+    start = f".{target.name[:_LONGEST]}."
+    try:
+        names = os.listdir(target.parent)
+    except OSError:  # reported when the file is created, unless the folder may be written but not listed
+        return
+    for name in names:
+        if name.startswith(start) and name.endswith(".tmp") and len(name) == len(start) + 20:
+            with suppress(OSError), _opened(target.with_name(name), os.O_RDWR | _NO_LINK) as descriptor:
+                if _lock(descriptor):
+                    os.unlink(target.with_name(name))

@@ -17,9 +17,9 @@ from hypergnn.report.embedding import embed
 from hypergnn.report.explorer import network, structure
 from hypergnn.report.insight import Insight, look
 from hypergnn.report.page import as_json
+from hypergnn.training.best_model import MODEL_FILE
 from hypergnn.training.description import describe
 from hypergnn.training.pairwise import with_graph
-from hypergnn.training.session import MODEL_FILE
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,8 @@ from hypergnn.report.page import Chart, Fact, Finding, Page
 from hypergnn.report.runs import curves_chart, environment
 from hypergnn.report.tables import distributions, view, words_of
 from hypergnn.report.words import counted, network_name, signed, span
+from hypergnn.training.best_model import MODEL_FILE
 from hypergnn.training.ledger import read_curves
-from hypergnn.training.session import MODEL_FILE
 
 _ALL = {**ALL, STAND_IN.name: STAND_IN}
 _USUAL = ("baselines", "newsgroup", "sota", "digits")

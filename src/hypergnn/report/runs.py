@@ -15,8 +15,8 @@ from hypergnn.report.networks import Trained
 from hypergnn.report.page import Chart, Fact, Page
 from hypergnn.report.tables import TRIALS_KEY
 from hypergnn.report.words import MODELS, counted, network_name
+from hypergnn.training.best_model import MODEL_FILE
 from hypergnn.training.ledger import Curves, read
-from hypergnn.training.session import MODEL_FILE
 
 _LINES = 5
 """Trials whose curves are drawn; more would hide each other."""

@@ -3,7 +3,8 @@
 from hypergnn.training.losses import Losses
 from hypergnn.training.prediction import predict
 from hypergnn.training.records import TrialRecord
+from hypergnn.training.schedule import Failure
 from hypergnn.training.session import Progress, Result
 from hypergnn.training.trainer import fit
 
-__all__ = ["Losses", "Progress", "Result", "TrialRecord", "fit", "predict"]
+__all__ = ["Failure", "Losses", "Progress", "Result", "TrialRecord", "fit", "predict"]

@@ -9,7 +9,9 @@
 
 `Ledger.append` returns after the line is on the disk. It writes the curves of a trial before its record, so a record
 never lacks its curves. A record counts once its line is complete. When a run is opened again, an incomplete last line
-and curves without a record are removed.
+and curves without a record are removed. Each line ends with a checksum of itself; a line that does not match it is an
+error, unless it is the last one, which counts as incomplete. The files must not be symbolic links: the ledger appends
+to them and truncates them.
 """
 
 from __future__ import annotations
@@ -23,8 +25,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from hypergnn.persistence.files import append, cut, locked, sync_folder, write_atomic
-from hypergnn.persistence.json_lines import as_plain, differences, line, whole_lines
+from hypergnn.persistence.files import (
+    append,
+    cut,
+    locked,
+    make_folder,
+    read_regular,
+    refuse_link,
+    sync_folder,
+    write_atomic,
+)
+from hypergnn.persistence.json_lines import CHECK, as_plain, differences, line, whole_lines
 from hypergnn.training.environment import environment
 from hypergnn.training.records import TrialRecord
 
@@ -114,20 +125,23 @@ class Ledger(Run):
             ValueError: If the folder holds a run with another configuration, other files, or a corrupt file.
             TypeError: If the configuration has values that JSON cannot hold.
             LockedError: If the run is already open, in this or another process.
+            OSError: If the files cannot be written, or are symbolic links.
         """
         folder = Path(folder)
         plain = as_plain("configuration", configuration)
         _check_folder(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        sync_folder(folder.parent)
+        make_folder(folder)
         with ExitStack() as stack:
             stack.enter_context(locked(folder / LOCK))
+            for name in (RUN, TRIALS, CURVES):
+                refuse_link(folder / name)
             here = environment()
             head = _start_or_continue(folder, plain, here)
             records, curves, sizes = _load(folder)
             for name, size in sizes.items():
                 if surplus := cut(folder / name, size):
                     _log.warning("%s: removed %d bytes of an unfinished trial", folder / name, surplus)
+            sync_folder(folder)  # a killed process may have created files whose names are not on disk yet
             ledger = cls(folder, head, records, curves)
             ledger._here = here if head["environments"][-1] != here else None
             ledger._sizes, ledger._held, ledger._is_open = sizes, stack.pop_all(), True
@@ -163,10 +177,11 @@ class Ledger(Run):
     def _note_environment(self) -> None:
         """Add this environment before its first record. A run that is only opened stays unchanged."""
         if self._here is not None:
-            self.environments = (*self.environments, self._here)
-            head = {"format": FORMAT, "configuration": self.configuration, "environments": self.environments}
-            _write_head(self.folder, head)
-            self._here = None
+            environments = (*self.environments, self._here)
+            _write_head(
+                self.folder, {"format": FORMAT, "configuration": self.configuration, "environments": environments}
+            )
+            self.environments, self._here = environments, None
 
     def close(self) -> None:
         """Release the folder. Records and curves can still be read from this object."""
@@ -208,7 +223,7 @@ def read(folder: str | os.PathLike[str], *, curves: bool = True) -> Run:
         ...     [record.test_accuracy for record in read(folder).records]
         [80.0]
     """
-    head = _read_head(Path(folder))
+    head = read_head(Path(folder))
     records, found, _ = _load(Path(folder), with_curves=curves)
     return Run(Path(folder), head, records, found)
 
@@ -247,10 +262,10 @@ def _check_folder(folder: Path) -> None:
 
 def _start_or_continue(folder: Path, configuration: dict[str, Any], here: dict[str, Any]) -> dict[str, Any]:
     """Return the content of ``run.json``, written if it is new, or raise."""
-    for left_over in folder.glob(f".{RUN}.*"):
+    for left_over in folder.glob(f".{RUN}.*"):  # of an earlier start: this process holds the lock of the folder
         left_over.unlink()
     if (folder / RUN).exists():
-        head = _read_head(folder)
+        head = read_head(folder)
         if changes := differences(head["configuration"], configuration):
             raise ValueError(
                 f"configuration must be that of the run in {folder}; it differs:\n  "
@@ -267,14 +282,19 @@ def _write_head(folder: Path, head: Mapping[str, Any]) -> None:
     write_atomic(folder / RUN, json.dumps(head, indent=2, allow_nan=False).encode() + b"\n")
 
 
-def _read_head(folder: Path) -> dict[str, Any]:
+def read_head(folder: Path) -> dict[str, Any]:
+    """Read ``run.json``: format, configuration and environments.
+
+    Raises:
+        ValueError: If there is none, it is corrupt, or another version wrote it.
+    """
     path = folder / RUN
     if not path.exists():
         raise ValueError(f"folder must hold a run; {folder} has no {RUN}.")
     try:
-        head: dict[str, Any] = json.loads(path.read_bytes())
+        head: dict[str, Any] = json.loads(read_regular(path))
         written = head["format"], head["configuration"], head["environments"][-1]
-    except (ValueError, TypeError, LookupError) as error:
+    except (ValueError, TypeError, LookupError, RecursionError) as error:
         raise ValueError(f"{path} must describe a run; it is corrupt. Restore it from a copy.") from error
     if written[0] != FORMAT:
         raise ValueError(
@@ -312,8 +332,9 @@ def _load(
 
 def _as_curves(curves: Mapping[str, Sequence[float | None]]) -> Curves:
     """Curves as JSON gives them back, with the nine significant digits that distinguish all float32 numbers."""
-    if "seed" in curves:
-        raise ValueError("curves must not be named 'seed': that key identifies the trial. Use another name.")
+    for name in ("seed", CHECK):
+        if name in curves:
+            raise ValueError(f"curves must not be named {name!r}: that key is the trial's own. Use another name.")
     rounded = {
         name: [None if value is None else float(f"{float(value):.9g}") for value in values]
         for name, values in curves.items()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf, isfinite
@@ -10,13 +11,17 @@ from statistics import mean, stdev
 from hypergnn._utils.display import html_table
 from hypergnn.datasets import Dataset
 from hypergnn.models import Config, Network
+from hypergnn.persistence.files import refuse_link
 from hypergnn.persistence.models import save
+from hypergnn.training.best_model import MODEL_FILE, best_seed, problem
 from hypergnn.training.engine import Trial
 from hypergnn.training.ledger import Ledger
 from hypergnn.training.records import FIELDS, TrialRecord
+from hypergnn.training.schedule import Failure
 
-MODEL_FILE = "model.safetensors"
 _SHOWN = 10
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,8 @@ class Result:
     records: list[TrialRecord]
     interrupted: bool
     """Whether the run was stopped before all trials had finished."""
+    failures: tuple[Failure, ...] = ()
+    """Trials that could not be trained, because their worker was lost each time. The next call tries them again."""
 
     def test_accuracy(self) -> tuple[float, float]:
         """Mean and standard deviation over the trials, in percent."""
@@ -62,12 +69,13 @@ class Result:
 
     def __repr__(self) -> str:
         """The number of trials and their test accuracy."""
+        failed = f", {len(self.failures)} failed" if self.failures else ""
         if not self.records:
-            return "Result(no trials)"
+            return f"Result(no trials{failed})"
         centre, spread = self.test_accuracy()
         if len(self.records) == 1:
-            return f"Result(1 trial, test accuracy {centre:.2f} %)"
-        return f"Result({len(self.records)} trials, test accuracy {centre:.2f} ± {spread:.2f} %)"
+            return f"Result(1 trial, test accuracy {centre:.2f} %{failed})"
+        return f"Result({len(self.records)} trials, test accuracy {centre:.2f} ± {spread:.2f} %{failed})"
 
     def _repr_html_(self) -> str:
         names = [name for name in FIELDS if any(getattr(record, name) is not None for record in self.records)]
@@ -92,11 +100,28 @@ class Session:
         self.data, self.config, self.ledger, self.total = data, config, ledger, total
         self.keeps_curves, self.listeners = curves, listeners
         self.records = {record.seed: record for record in (ledger.records if ledger else ())}
+        self.failures: list[Failure] = []
         self.epochs = 0
         self.running = 0
 
+    def to_train(self) -> list[int]:
+        """The seeds without a record, and the one whose model is lost or damaged and must be made again."""
+        missing = [seed for seed in range(self.total) if seed not in self.records]
+        best = best_seed(self.records.values())
+        if self.ledger is None or best is None:
+            return missing
+        if (wrong := problem(self.ledger.folder, list(self.records.values()))) is None:
+            return missing
+        path = self.ledger.folder / MODEL_FILE
+        _log.warning("%s: %s; training seed %d again to rebuild it", path, wrong, best)
+        return [best, *missing]
+
     def finish(self, trial: Trial) -> None:
         """Record a trial. The model is saved before the record, so that a record implies that its model was saved."""
+        if trial.seed in self.records:  # only its model was lost
+            if trial.seed == best_seed(self.records.values()):
+                self._save_model(trial)
+            return
         record = as_record(trial)
         losses = [one.val_loss for one in self.records.values() if one.val_loss is not None]
         if self.ledger is not None:
@@ -104,6 +129,12 @@ class Session:
                 self._save_model(trial)
             self.ledger.append(record, curves=_finite_curves(trial) if self.keeps_curves else None)
         self.records[trial.seed] = record
+        self.report()
+
+    def fail(self, failure: Failure) -> None:
+        """Note a trial that could not be trained."""
+        _log.warning("not trained: %s", failure)
+        self.failures.append(failure)
         self.report()
 
     def report(self) -> None:
@@ -125,10 +156,11 @@ class Session:
             "seed": trial.seed,
             "val_loss": trial.loss["val"],
         }
-        H = self.data.hypergraph
+        H, path = self.data.hypergraph, self.ledger.folder / MODEL_FILE
+        refuse_link(path)
         save(
             network,
-            self.ledger.folder / MODEL_FILE,
+            path,
             class_names=self.data.class_names,
             about=about,
             vertex_names=H.vertex_names,

@@ -21,6 +21,7 @@ from hypergnn.training.here import train_here
 from hypergnn.training.ledger import Ledger
 from hypergnn.training.order import near_together
 from hypergnn.training.plan import Plan, Task
+from hypergnn.training.schedule import Failure
 from hypergnn.training.session import Progress, Result, Session
 from hypergnn.training.workers import train_all
 
@@ -49,11 +50,16 @@ def fit(
     On the same kind of CPU, the result of a trial depends on its seed only: not on other trials, ``batch``, ``jobs`` or
     interruptions.
 
+    A worker process that is killed, crashes, runs out of memory, or shows no sign of life for a minute is replaced. Its
+    trials are trained again, fewer at a time. A trial whose worker is lost again, with nothing else running, is left
+    out and listed in ``Result.failures``; the other trials finish.
+
     Args:
         data: The dataset.
         config: The settings; the paper's for this dataset if omitted.
         trials: The number of trials.
-        out: Run folder for the records and the best model. Trials already recorded in it are not trained again.
+        out: Run folder for the records and the best model. Trials already recorded in it are not trained again, except
+            the best one if its model file is lost or damaged.
         batch: Number of trials that a worker trains together. If omitted, 4 to 32, more for smaller data, as far as
             memory allows.
         jobs: Number of workers, each with one thread; ``torch.get_num_threads()`` if omitted. Workers are processes on
@@ -66,6 +72,9 @@ def fit(
             the run stops: finished trials stay, those in training are dropped. What it raises leaves ``fit``. It
             changes no result.
         progress: Whether to show a progress line, in a notebook or on a terminal.
+
+    Raises:
+        ChildProcessError: If workers were lost and no trial could be trained.
 
     Example:
         >>> import hypergnn as hg
@@ -92,20 +101,25 @@ def fit(
         if progress and (shows := stack.enter_context(shown(quiet=False))) is not None:
             listeners.append(shows)
         session = Session(data, config, ledger, trials, curves, listeners)
-        missing = [seed for seed in range(trials) if seed not in session.records]
+        seeds = session.to_train()
         if batch is not None:
             check_size("batch", batch, minimum=1)
         interrupted = False
-        if missing:
+        if seeds:
             plan = Plan.of(Task.of(near_together(data), config, device), config)
-            size = _even_batch(len(missing), _fitting_batch(plan.task, config, jobs), jobs) if batch is None else batch
-            batches = [missing[start : start + size] for start in range(0, len(missing), size)]
+            size = _even_batch(len(seeds), _fitting_batch(plan.task, config, jobs), jobs) if batch is None else batch
+            batches = [seeds[start : start + size] for start in range(0, len(seeds), size)]
             if on_epoch is None:
                 interrupted = _train_all(plan, config, batches, jobs, session)
             else:
                 interrupted = train_here(plan, config, batches, session, on_epoch)
     records = [session.records[seed] for seed in sorted(session.records) if seed < trials]
-    return Result(records, interrupted)
+    if session.failures and not records:
+        raise ChildProcessError(
+            "no trial could be trained:\n  " + "\n  ".join(map(str, session.failures)) + "\nUse fewer jobs or a "
+            "smaller batch if memory is short."
+        )
+    return Result(records, interrupted, tuple(session.failures))
 
 
 def _train_all(plan: Plan, config: Config, batches: Sequence[Sequence[int]], jobs: int, session: Session) -> bool:
@@ -115,6 +129,8 @@ def _train_all(plan: Plan, config: Config, batches: Sequence[Sequence[int]], job
             for message in messages:
                 if isinstance(message, Trial):
                     session.finish(message)
+                elif isinstance(message, Failure):
+                    session.fail(message)
                 else:
                     trained, session.running = message
                     session.epochs += trained
