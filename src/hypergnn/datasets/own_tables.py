@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,10 +10,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from hypergnn._utils.tables import as_numbers, encode, quoted
+from hypergnn._utils.table_files import is_file, shown
+from hypergnn._utils.table_sources import quoted
+from hypergnn._utils.tables import as_numbers, as_text, encode
 from hypergnn.construct import from_table
 from hypergnn.datasets.dataset import Dataset
-from hypergnn.datasets.own_columns import IdColumn, Opened, as_text, blaming, open_table
+from hypergnn.datasets.own_columns import IdColumn, Opened, blaming, open_table
 from hypergnn.datasets.splits import stratified_split
 from hypergnn.structures.graph import Graph
 from hypergnn.structures.hypergraph import Hypergraph
@@ -41,7 +42,7 @@ def from_tables(
     test: float = 0.2,
     name: str | None = None,
 ) -> Dataset:
-    """Make a dataset from your own tables, each a ``.csv`` or ``.parquet`` file or a table in memory.
+    """Make a dataset from your own tables: ``.csv`` or ``.parquet`` files, folders of them, or tables in memory.
 
     Vertices are in the order of ``features``, or without features in the order of their first appearance in
     ``incidences``; the other tables must not hold further vertices. Ids are text or integers and are compared as text,
@@ -99,9 +100,9 @@ def from_tables(
     H = _hypergraph(tables["incidences"], names, place)
     x, feature_names = _features(tables["features"]) if "features" in tables else _memberships(H)
     y, class_names, parts = _labels(tables.get("labels"), place, seed, (val, test))
-    files = [Path(table).name for table in given.values() if isinstance(table, (str, os.PathLike))]
+    files = [Path(shown(table)).name for table in given.values() if is_file(table)]
     return Dataset(
-        name=name or (Path(incidences).stem if isinstance(incidences, (str, os.PathLike)) else "tables"),
+        name=name or (Path(shown(incidences)).stem if is_file(incidences) else "tables"),
         x=x,
         y=y,
         class_names=class_names,
@@ -178,7 +179,7 @@ def _features(opened: Opened) -> tuple[Any, tuple[str, ...]]:
         )
     x = np.empty((opened.table.n_rows, len(columns)), dtype=np.float32)
     for place, (name, column) in enumerate(columns.items()):
-        values = as_numbers(column)
+        values = as_numbers(column, name)
         if values is None:
             raise TypeError(
                 f"features: column {name!r} must hold numbers. Drop it, encode it, or turn its values into "

@@ -15,6 +15,7 @@ from torch import Tensor
 from hypergnn._utils.checks import find_named
 from hypergnn._utils.tables import row_names
 from hypergnn.estimators.base import HypergraphEstimator, as_features, check_order, one_thread
+from hypergnn.estimators.events import FromEvents
 from hypergnn.estimators.labels import check_all_labelled, encode_labels
 from hypergnn.explanations import Explanation, explain
 from hypergnn.models import KINDS
@@ -22,7 +23,7 @@ from hypergnn.persistence.models import SavedModel
 from hypergnn.structures.hypergraph import Hypergraph
 
 
-class HypergraphClassifier(ClassifierMixin, HypergraphEstimator):  # type: ignore[misc]
+class HypergraphClassifier(FromEvents, ClassifierMixin, HypergraphEstimator):  # type: ignore[misc]
     """Semi-supervised classification: rows are vertices, what they have in common are hyperedges.
 
     The network sees all rows and learns from those with a label. A row is unlabelled if its label is -1 or NaN (among
@@ -48,8 +49,8 @@ class HypergraphClassifier(ClassifierMixin, HypergraphEstimator):  # type: ignor
 
     Args:
         model: ``"hyper-conv"``, ``"hyper-attention"``, or ``"mlp"``, which ignores the hypergraph.
-        construct: How to make the hyperedges, see above. ``"attributes"`` takes a table or an array, allows missing
-            values, and uses memberships as features; ``"text"`` takes strings and uses tf-idf features.
+        construct: How to make the hyperedges, see above. ``"attributes"`` uses memberships and the numbers of the table
+            as features; ``"text"`` takes strings and uses tf-idf features.
         n_neighbors: Number of neighbours of a row, for ``"knn"``; at most all other rows.
         construct_options: Further arguments of the constructor in :mod:`hypergnn.construct` (or of the callable), e.g.
             ``{"n_clusters": [10, 30]}``. ``"attributes"`` divides numbers into 5 bins by default.
@@ -138,8 +139,8 @@ class HypergraphClassifier(ClassifierMixin, HypergraphEstimator):  # type: ignor
         """Learn from the labelled rows; the network sees all rows.
 
         Args:
-            X: A table of numbers, an array or a sparse matrix, one row per vertex; for ``"attributes"`` any table, for
-                ``"text"`` strings.
+            X: A table, an array or a sparse matrix, one row per vertex. Words, dates and gaps are encoded as numbers by
+                :class:`hypergnn.construct.TableEncoder`. For ``"text"``, strings.
             y: The label of each row; -1, ``None`` or NaN if it has none.
             hypergraph: A hypergraph whose vertices are the rows, to use in place of ``construct``.
 
