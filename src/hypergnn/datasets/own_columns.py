@@ -58,7 +58,8 @@ def _choose(names: Sequence[Any], asked: Mapping[str, str | None]) -> dict[str, 
     roles: dict[str, Any] = {}
     for role, name in asked.items():
         if name is not None and name not in names:
-            raise ValueError(f"{role} must name a column; got {name!r}. The columns are {quoted(names)}.")
+            kind = role.partition(" ")[0]  # of "hyperedge 2": several columns of hyperedges
+            raise ValueError(f"{kind} must name a column; got {name!r}. The columns are {quoted(names)}.")
         roles[role] = name if name is not None else role if role in names else None
     for role in roles:
         if roles[role] is None and role not in _OPTIONAL:

@@ -105,9 +105,11 @@ def _header(path: str | os.PathLike[str], text: str, kind: str, form: int) -> di
     try:
         header: dict[str, Any] = json.loads(text)
         version, number = header["version"], header["format"]
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ValueError(f"{path} is damaged: its header cannot be read, {error!r}.") from error
     found = header.get("kind", kind)  # the first files did not have a kind
+    if not isinstance(found, str):
+        raise ValueError(f"{path} is damaged: the kind in its header must be text; got a {type(found).__name__}.")
     if found != kind:
         raise ValueError(f"{path} must contain a {kind}; got a {found}. Load it with {_LOADERS.get(found, found)}.")
     if number != form:
