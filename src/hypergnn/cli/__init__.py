@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from hypergnn import __version__
-from hypergnn.cli import data, explain, predict, report, reproduce, train
+from hypergnn.cli import compare, data, explain, predict, report, reproduce, train
 from hypergnn.cli.streams import tolerant_stderr
 
 _INTERRUPTED = 130
@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None, *, program: str = "hypergnn") -> int
     )
     parser.add_argument("--version", action="version", version=f"hypergnn {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for command in (reproduce, report, train, predict, explain, data):
+    for command in (reproduce, report, train, compare, predict, explain, data):
         command.register(commands)
     given = sys.argv[1:] if argv is None else list(argv)
     with tolerant_stderr():

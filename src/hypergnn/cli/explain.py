@@ -23,7 +23,7 @@ def register(commands: Commands) -> None:
         help="Explain the prediction of a trained network.",
         description="Print how much each hyperedge and link of a vertex contributes to\nthe score of a class.",
         usage="hypergnn explain RUN VERTEX [DATASET | --incidences FILE ...] [options]",
-        epilog=EXAMPLE.format("explain runs/orders ann", " --plot why.png"),
+        epilog=EXAMPLE.format("explain runs/shop ann", " --plot why.png"),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("model", metavar="RUN", help="run folder of `hypergnn train`, or a model file")
