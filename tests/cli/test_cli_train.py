@@ -84,7 +84,8 @@ def test_own_tables_from_training_to_predictions(capsys):
     printed = capsys.readouterr()
     assert printed.out.startswith("test accuracy ")
     assert printed.out.endswith(" % (2 trials, runs/clubs-hyper-conv)\n")
-    assert [line.split()[0] for line in printed.err.splitlines()] == ["1/2", "2/2"]
+    assert [line.split()[0] for line in printed.err.splitlines()] == ["vertex", "1/2", "2/2"]
+    assert printed.err.splitlines()[0] == "vertex × hyperedge: 30 vertices, 6 hyperedges, 33 incidences"
     saved = hg.load("runs/clubs-hyper-conv/model.safetensors")
     assert saved.class_names == ("bern", "oslo", "rome")
     assert saved.about["feature_names"] == ["height", "age", "rich"]
@@ -206,7 +207,7 @@ def test_the_same_command_resumes_and_says_so(capsys):
     run("train", *OWN, *TINY, "--trials", 2)
     capsys.readouterr()
     assert run("train", *OWN, *TINY, "--trials", 4) == 0
-    assert capsys.readouterr().err.splitlines()[0] == "resuming: 2 of 4 trials are finished"
+    assert capsys.readouterr().err.splitlines()[1] == "resuming: 2 of 4 trials are finished"
     assert run("train", *OWN, *TINY, "--trials", 4) == 0
     assert capsys.readouterr().err == "nothing to train: all of 4 trials finished earlier\n"
 
@@ -367,6 +368,7 @@ def test_a_signal_stops_cleanly_and_the_printed_command_resumes(number):
     command = ["train", *OWN, *TINY[:-1], 60, "--trials", 6, "--jobs", 1, "--batch", 1]
     command += ["--out", "a run"]
     process = start(*command)
+    assert process.stderr.readline().startswith("vertex × hyperedge: 30 vertices")
     assert process.stderr.readline().startswith("1/6 trials")
     process.send_signal(number)
     printed, told = process.communicate(timeout=30)
@@ -381,7 +383,7 @@ def test_a_signal_stops_cleanly_and_the_printed_command_resumes(number):
     resumed = start(*shlex.split(rest))
     printed, told = resumed.communicate(timeout=120)
     assert resumed.returncode == 0
-    assert told.splitlines()[0] == f"resuming: {n_kept} of 6 trials are finished"
+    assert told.splitlines()[1] == f"resuming: {n_kept} of 6 trials are finished"
     assert printed.endswith("(6 trials, a run)\n")
 
 

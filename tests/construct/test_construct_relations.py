@@ -85,9 +85,13 @@ def test_union_keeps_weights_centroids_and_names():
     assert union(first, second).equals(expected)
 
 
-def test_union_names_hyperedges_if_all_have_names_or_prefixes():
+def test_union_keeps_names():
     H, nameless = named([[0, 1]], ["p"]), named([[1, 2]], None)
-    assert union(H, nameless).hyperedge_names is None
+    assert union(H, nameless).hyperedge_names.tolist() == ["p", (1, 0)]
+    assert union(nameless, H).hyperedge_names.tolist() == [(0, 0), "p"]
+    assert union(nameless, nameless).hyperedge_names is None
+    pairs = named([[0, 1]], [("product", "p17")])
+    assert union(H, pairs).hyperedge_names.tolist() == ["p", ("product", "p17")]
     assert union(H, nameless, H, prefixes=["x ", "y ", "z "]).hyperedge_names.tolist() == ["x p", "y 0", "z p"]
     with pytest.raises(ValueError, match=r"'p' occurs 2 times.*prefixes="):
         union(H, H)

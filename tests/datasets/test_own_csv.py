@@ -129,17 +129,11 @@ def test_unknown_ids_are_named(people, clubs):
         hg.datasets.from_tables(incidences=clubs, features=numbers)
 
 
-def test_missing_numbers_are_one_clear_error(people):
+def test_missing_numbers_and_words_are_encoded(people):
     people.write_text(re.sub(r"p05,\d+,", "p05,,", people.read_text()))
     table = pd.read_csv(people, index_col="id")
-    with pytest.raises(ValueError, match=r"^Input X contains NaN\. .*construct='attributes'"):
-        hg.HypergraphClassifier().fit(table[["age", "height"]], table["town"])
-
-
-def test_words_among_numbers_are_one_clear_error(people):
-    table = pd.read_csv(people, index_col="id")
-    with pytest.raises(ValueError, match=r"could not convert string to float: 'red'.*construct='attributes'"):
-        hg.HypergraphClassifier().fit(table[["age", "colour"]].dropna(), table["town"].drop("p07"))
+    model = hg.HypergraphClassifier(random_state=0).fit(table[["age", "colour"]], table["town"])
+    assert (model.transduction_ == truth()).mean() > 0.85
 
 
 def test_a_file_without_any_label_is_one_clear_error(people):

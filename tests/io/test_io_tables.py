@@ -116,13 +116,13 @@ def test_a_column_of_text_and_integers_is_refused(folder, H):
 
 
 BROKEN = {
-    "the table must have one column 'vertex'; the columns are ['a', 'hyperedge']": "a,hyperedge\n1,2\n",
+    "the table must have one column 'vertex'; the columns are 'a', 'hyperedge'": "a,hyperedge\n1,2\n",
     "column 'hyperedge' must have a value in each row; 1 are missing": "vertex,hyperedge\n1,\n2,3\n",
     "a Hypergraph cannot hold the columns 'w', 'x'. Give ignore=('attrs',)": "vertex,hyperedge,w,x\n1,2,3,4\n",
     "the table has a column 'weight': give weight='weight'": "vertex,hyperedge,weight\n1,2,3\n",
     "incidences must be unique": "vertex,hyperedge\n1,2\n1,2\n",
     "CSV parse error": "vertex,hyperedge\n1,2,3\n",
-    "Empty CSV file": "",
+    "the file must start with the names of its columns; it is empty": "",
 }
 
 

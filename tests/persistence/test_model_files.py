@@ -90,7 +90,7 @@ def test_training_stores_how_the_hypergraph_was_built(tmp_path):
     hg.training.fit(data, Config(max_epochs=2), out=tmp_path)
     saved = hg.load(tmp_path / "model.safetensors")
     assert saved.vertex_names.tolist() == people
-    assert saved.hypergraph["construction"] == "table of incidences"
+    assert saved.hypergraph["construction"] == "member × club"
     assert saved.hypergraph["incidences"] == 12
 
 

@@ -57,6 +57,22 @@ def check_structure(name: str, value: object, kind: type, makers: str) -> None:
         )
 
 
+def check_has_values(name: str, tensor: Tensor) -> None:
+    """Raise if a tensor has no values that could be read as an array: on the device meta, or nested.
+
+    Example:
+        >>> check_has_values("x", torch.empty(2, device="meta"))
+        Traceback (most recent call last):
+        TypeError: x must have values; got a tensor on the device meta, which has a shape only.
+    """
+    if tensor.device.type == "meta":
+        raise TypeError(f"{name} must have values; got a tensor on the device meta, which has a shape only.")
+    if tensor.is_nested:
+        raise TypeError(
+            f"{name} must be a rectangular tensor; got a nested one. Pad it, e.g. with torch.nested.to_padded_tensor."
+        )
+
+
 def as_ids(
     name: str, values: Any, size: int, size_name: str, *, minimum: int = 0, copies: bool = False
 ) -> npt.NDArray[np.int64]:
@@ -69,7 +85,7 @@ def as_ids(
 
 def check_ids(name: str, values: Any, size: int, size_name: str, *, minimum: int = 0) -> npt.NDArray[np.integer[Any]]:
     """Check ids as :func:`as_ids` does, but keep their integer type: converting many ids takes memory."""
-    array = values.detach().cpu().numpy() if isinstance(values, Tensor) else _as_numbers(name, values)
+    array = as_array(values, name) if isinstance(values, Tensor) else _as_numbers(name, values)
     if array.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, one id per entry; got shape {array.shape}.")
     if array.size == 0:
@@ -145,7 +161,10 @@ def as_weight(values: Any, n_hyperedges: int) -> npt.NDArray[np.float64]:
             "weight must not require a gradient: a structure is fixed. Give learned weights to the functions as "
             "weight=, or use HypergraphConv(learn_weight=True)."
         )
-    array = values.cpu().double().numpy() if isinstance(values, Tensor) else _as_numbers("weight", values)
+    if isinstance(values, Tensor):
+        check_has_values("weight", values)
+        values = values.cpu().double().numpy()
+    array = _as_numbers("weight", values)
     if not (np.issubdtype(array.dtype, np.floating) or np.issubdtype(array.dtype, np.integer)) and array.size:
         raise TypeError(f"weight must hold real numbers; got {array.dtype}.")
     if array.shape != (n_hyperedges,):
@@ -167,7 +186,10 @@ def as_names(name: str, values: Any, size: int) -> Names | None:
     """Return ``values`` as a new array of ``size`` unique names, or raise; ``None`` if they are 0, 1, 2, …."""
     if values is None:
         return None
-    names = as_array(values).copy()
+    if isinstance(values, (list, tuple)) and any(isinstance(one, tuple) for one in values):
+        names: Names = np.fromiter(values, dtype=object, count=len(values))  # np.array would split the tuples
+    else:
+        names = as_array(values).copy()
     if names.shape != (size,):
         raise ValueError(f"{name} must have shape ({size},), one name each; got {names.shape}.")
     n_different = len(set(names.tolist()))
@@ -208,9 +230,10 @@ def show_name(names: Names, place: Any) -> str:
     return str(names[place]) if is_date else repr(names[place : place + 1].tolist()[0])
 
 
-def as_array(values: Any) -> npt.NDArray[Any]:
+def as_array(values: Any, name: str = "a tensor") -> npt.NDArray[Any]:
     """Return ``values`` as an array; strings stay objects, neither padded nor merged with numbers."""
     if isinstance(values, Tensor):
+        check_has_values(name, values)
         return values.detach().cpu().numpy()
     if isinstance(values, np.ndarray):
         return values.astype(object) if values.dtype.kind in "US" else values

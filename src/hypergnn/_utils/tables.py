@@ -1,26 +1,21 @@
-"""Tables and features as NumPy: columns as codes and values, features as a matrix.
+"""Tables as NumPy: columns as codes and values, or as numbers.
 
-A table is a pandas, polars or pyarrow table, or a dictionary of columns. A library is imported only once the caller
-passes one of its tables.
+A table is any of :data:`TABLE_KINDS`. A library is imported only once the caller passes one of its tables.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from numbers import Number
+from numbers import Integral, Number
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from scipy import sparse
-from torch import Tensor
 
 from hypergnn._utils.checks import Names, as_array
-from hypergnn._utils.extras import import_extra
-
-TABLE_KINDS = "a pandas, polars or pyarrow table, or a dictionary of columns"
+from hypergnn._utils.extras import import_extra, library_of
+from hypergnn._utils.table_sources import Source, quoted
 
 
 @dataclass(frozen=True)
@@ -32,12 +27,18 @@ class Table:
     row_names: Names | None
     """The index of a pandas table, if it names the rows."""
 
-    def column(self, name: Any, *, argument: str) -> Any:
-        """Return the column ``name``, or raise an error that lists the columns."""
-        if name not in self.columns:
-            names = ", ".join(map(repr, self.columns))
-            raise ValueError(f"{argument} must name a column of the table; got {name!r}. The columns are {names}.")
-        return self.columns[name]
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.n_rows, len(self.columns)
+
+    def __len__(self) -> int:
+        """Rows."""
+        return self.n_rows
+
+
+EXACT = 2**53
+"""Up to here, every whole number is a floating-point number."""
 
 
 class Encoded(NamedTuple):
@@ -51,16 +52,33 @@ class Encoded(NamedTuple):
     """Whether the values are numbers and the column is not categorical."""
 
 
-def read_table(table: Any) -> Table:
-    """Return the columns of ``table``; raise if it is not a table."""
-    if isinstance(table, Mapping):
-        columns = {name: as_column(values, name=f"column {name!r}") for name, values in table.items()}
-    elif _library(table) and hasattr(table, "shape") and hasattr(table, "columns"):
-        columns = dict(_named_columns(table))
-    else:
-        raise TypeError(f"table must be {TABLE_KINDS}; got {type(table).__name__}. Collect a lazy table first.")
-    if not columns:
+def read_table(table: Any, needed: Iterable[tuple[str, Any]] | None = None, *, text: Sequence[Any] = ()) -> Table:
+    """Return the columns of ``table``; raise if it is not a table.
+
+    Args:
+        table: Any kind of table, see :data:`TABLE_KINDS`.
+        needed: The columns to read, each with the argument that names it; all columns if omitted.
+        text: Columns of a CSV file to read as text, even if they look like numbers.
+
+    Raises:
+        TypeError: If ``table`` is not a table.
+        ValueError: If a needed column does not exist, a name occurs twice, or the columns differ in length.
+
+    Example:
+        >>> rows = [{"item": "tea", "price": 2.0}, {"item": "milk"}]
+        >>> read_table(rows).columns["price"].tolist()
+        [2.0, None]
+    """
+    source = Source(table)
+    asked = [("columns", name) for name in source.names] if needed is None else list(needed)
+    for argument, name in asked:
+        if name not in source.names:
+            known = quoted(source.names, 20)
+            raise ValueError(f"{argument} must name a column of the table; got {name!r}. The columns are {known}.")
+    if not source.names:
         raise ValueError(f"table must have at least one column; got a {type(table).__name__} with none.")
+    wanted = list(dict.fromkeys(name for _, name in asked))
+    columns = {name: as_column(column, name=f"column {name!r}") for name, column in source.read(wanted, text).items()}
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
         raise ValueError(f"table must have columns of equal length; got {lengths}.")
@@ -69,7 +87,7 @@ def read_table(table: Any) -> Table:
 
 def as_column(values: Any, *, name: str) -> Any:
     """Return ``values`` as one column: unchanged if from pandas, polars or pyarrow, else as a NumPy array."""
-    if _library(values):
+    if library_of(values):
         if len(getattr(values, "shape", (0,))) != 1 or not hasattr(values, "__len__"):
             raise ValueError(f"{name} must be one column, e.g. table['text']; got a {type(values).__name__}.")
         return values
@@ -92,13 +110,13 @@ def encode(column: Any) -> Encoded:
 
 
 def _encode(column: Any) -> Encoded:
-    if _library(column) == "polars":
+    if library_of(column) == "polars":
         import_extra("pyarrow", "tables", "reading a polars table")
         column = column.to_arrow()
-    if _library(column) == "pandas":
+    if library_of(column) == "pandas":
         codes, index = column.factorize()
         values, is_category = np.asarray(index), column.dtype.name == "category"
-    elif _library(column) == "pyarrow":
+    elif library_of(column) == "pyarrow":
         codes, values, is_category = _encode_arrow(column)
     else:
         codes, values, is_category = *_encode_array(column), False
@@ -111,85 +129,72 @@ def _encode(column: Any) -> Encoded:
     return Encoded(codes.astype(np.int64, copy=False), values, not is_category and _all_numbers(values))
 
 
-def as_numbers(column: Any) -> npt.NDArray[np.float64] | None:
-    """Return a column as floats, NaN where a value is missing; ``None`` if it holds anything but numbers."""
-    if _library(column) == "polars":
+def as_numbers(column: Any, name: Any = None) -> npt.NDArray[np.float64] | None:
+    """Return a column as floats, NaN where a value is missing; ``None`` if it holds anything but numbers.
+
+    Raises:
+        ValueError: If a whole number has no float of its own, as those beyond 2**53 have not; ``name`` is the column.
+    """
+    if library_of(column) == "polars":
         import_extra("pyarrow", "tables", "reading a polars table")
         column = column.to_arrow()
-    if _library(column) == "pyarrow":
+    if library_of(column) == "pyarrow":
         import pyarrow as pa
 
         types, kind = pa.types, column.type
         if not any(of(kind) for of in (types.is_boolean, types.is_integer, types.is_floating, types.is_null)):
             return None
+        if types.is_integer(kind):
+            _check_exact(pa.compute.min_max(column).as_py().values(), name)
         return np.array(column.cast(pa.float64()).to_numpy(zero_copy_only=False))
     if column.dtype.kind in "biuf":
-        values = column.to_numpy(np.float64, na_value=np.nan) if _library(column) == "pandas" else column
+        if column.dtype.kind in "iu" and len(column):
+            _check_exact((column.min(), column.max()), name)
+        values = column.to_numpy(np.float64, na_value=np.nan) if library_of(column) == "pandas" else column
         return np.array(values, dtype=np.float64)
     encoded = encode(column)
     if encoded.values.size and not encoded.is_numeric:
         return None
+    _check_exact((value for value in encoded.values if isinstance(value, Integral)), name)
     return np.append(encoded.values.astype(np.float64), np.nan)[encoded.codes]
 
 
-def as_matrix(X: Any, *, name: str = "X", may_be_empty: bool = False) -> Any:
-    """Return features as a floating-point array ``(N, F)``, or as CSR if sparse; raise unless all are finite."""
-    if isinstance(X, Tensor):
-        X = _from_torch(X)
-    if sparse.issparse(X) and X.ndim == 2:
-        matrix = _with_narrow_indices(sparse.csr_array(X))
-    elif _library(X) == "pyarrow":
-        matrix = np.column_stack([column.to_numpy() for column in X.columns])
-    else:
-        matrix = X if sparse.issparse(X) else np.asarray(X)
-    if matrix.ndim != 2 or (0 in matrix.shape and not may_be_empty):
-        most = "" if may_be_empty else ", at least one of each"
-        raise ValueError(f"{name} must have shape (points, features){most}; got {matrix.shape}.")
-    if matrix.dtype.kind == "O":
-        matrix = _object_as_float(matrix, name)
-    if matrix.dtype.kind not in "biuf":
-        raise TypeError(f"{name} must hold real numbers; got {matrix.dtype}. {_NOT_NUMBERS}")
-    if matrix.dtype not in (np.float32, np.float64):
-        matrix = matrix.astype(np.float64)
-    _check_finite(matrix, name)
-    return matrix
+def _check_exact(numbers: Iterable[Any], name: Any) -> None:
+    """Raise if a whole number lies beyond those that floats hold exactly."""
+    for number in numbers:
+        if number is not None and abs(int(number)) > EXACT:
+            raise ValueError(
+                f"{'a column' if name is None else f'column {name!r}'} holds the whole number {number}, which has no "
+                "floating-point number of its own. Convert the column to text if it holds ids, or to floats if it "
+                "holds measurements."
+            )
+
+
+def as_text(values: npt.NDArray[Any], name: Any) -> list[str]:
+    """Ids or classes as text. An integer that became 7.0 because another value is missing is "7".
+
+    Example:
+        >>> as_text(np.array([7.0, 8.0]), "customer")
+        ['7', '8']
+    """
+    plain = values.tolist()
+    if values.dtype.kind in "fO":
+        check_not_rounded(plain, name)
+        plain = [int(value) if isinstance(value, float) and value.is_integer() else value for value in plain]
+    odd = next((value for value in plain if not isinstance(value, (str, int))), None)
+    if odd is not None:
+        raise TypeError(f"column {name!r} must hold text or integers; got {odd!r} of type {type(odd).__name__}.")
+    return [str(value) for value in plain]
 
 
 def row_names(table: Any) -> Names | None:
     """The index of a pandas table; ``None`` if it only counts the rows or repeats a name."""
-    index = table.index if _library(table) == "pandas" else None
+    index = table.index if library_of(table) == "pandas" else None
     if index is None or not index.is_unique:
         return None
     names = np.asarray(index)
     is_count = names.dtype.kind == "i" and np.array_equal(names, np.arange(names.size))
     return None if is_count else names
-
-
-def quoted(names: Sequence[Any], most: int = 5) -> str:
-    """The first names, for an error message.
-
-    Example:
-        >>> quoted(["a", "b", "c"], most=2)
-        "'a', 'b', …"
-    """
-    return ", ".join(map(repr, names[:most])) + (", …" if len(names) > most else "")
-
-
-_NOT_NUMBERS = "Encode text and categories first, or turn them into hyperedges with construct.from_attributes."
-
-
-def _library(thing: Any) -> str:
-    """The library that a table or column, or a base class of it, comes from; empty if none of the three."""
-    homes = (kind.__module__.partition(".")[0] for kind in type(thing).__mro__)
-    return next((home for home in homes if home in ("pandas", "polars", "pyarrow")), "")
-
-
-def _named_columns(table: Any) -> Iterator[tuple[Any, Any]]:
-    names = table.column_names if _library(table) == "pyarrow" else list(table.columns)
-    for place, name in enumerate(names):
-        if name in names[:place]:
-            raise ValueError(f"table must have unique column names; {name!r} occurs twice.")
-        yield name, table.column(name) if _library(table) == "pyarrow" else table[name]
 
 
 def _encode_arrow(column: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any], bool]:
@@ -217,48 +222,17 @@ def _encode_array(column: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], npt.
     return np.argsort(by_appearance)[codes], values[by_appearance]
 
 
-def _from_torch(X: Tensor) -> Any:
-    X = X.detach().cpu()
-    if X.dtype == torch.bfloat16:  # NumPy has no bfloat16
-        X = X.float()
-    if X.layout == torch.strided or X.dim() != 2 or X.dense_dim():
-        return X.to_dense().numpy()
-    entries = X.to_sparse_coo().coalesce()
-    return sparse.coo_array((entries.values().numpy(), tuple(entries.indices().numpy())), shape=tuple(X.shape))
-
-
-def _with_narrow_indices(matrix: sparse.csr_array) -> sparse.csr_array:
-    """The same matrix with 32-bit indices, which scikit-learn requires, unless it is too large for them."""
-    if max(matrix.nnz, *matrix.shape) >= 2**31:
-        return matrix
-    indices, indptr = (part.astype(np.int32, copy=False) for part in (matrix.indices, matrix.indptr))
-    return sparse.csr_array((matrix.data, indices, indptr), shape=matrix.shape)
-
-
 def _all_numbers(values: npt.NDArray[Any]) -> bool:
     if values.dtype.kind != "O":
         return values.dtype.kind in "iuf"
     return values.size > 0 and all(isinstance(value, Number) and not isinstance(value, bool) for value in values)
 
 
-def _object_as_float(matrix: npt.NDArray[Any], name: str) -> npt.NDArray[np.float64]:
-    try:
-        return matrix.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"{name} must hold real numbers: {error}. {_NOT_NUMBERS}") from error
-
-
-def _check_finite(matrix: Any, name: str) -> None:
-    stored = matrix.data if sparse.issparse(matrix) else matrix
-    is_finite = np.isfinite(stored)
-    if is_finite.all():
-        return
-    culprit = int(np.flatnonzero(~is_finite)[0])
-    value = stored.flat[culprit]
-    if sparse.issparse(matrix):
-        row, column = int(np.searchsorted(matrix.indptr, culprit, side="right")) - 1, matrix.indices[culprit]
-    else:
-        row, column = divmod(culprit, matrix.shape[1])
-    raise ValueError(
-        f"{name} must hold finite numbers; row {row}, column {column} is {value}. Fill in or drop missing values."
-    )
+def check_not_rounded(values: Sequence[Any], name: Any) -> None:
+    """Raise if an id is a whole number that was rounded: as a float, it may stand for several."""
+    rounded = next((value for value in values if isinstance(value, float) and EXACT <= abs(value) < np.inf), None)
+    if rounded is not None:
+        raise ValueError(
+            f"column {name!r} must hold ids as whole numbers or text; {rounded:.0f} is a floating-point number, which "
+            "may be rounded. Read the column as integers or text, e.g. with dtype={" + repr(name) + ": 'Int64'}."
+        )

@@ -12,7 +12,8 @@ import sys
 from collections.abc import Callable, Sequence
 
 from hypergnn import __version__
-from hypergnn.cli import check, data, explain, predict, report, reproduce, train
+from hypergnn.cli import check, compare, data, explain, predict, report, reproduce, train
+from hypergnn.cli.streams import tolerant_stderr
 
 _INTERRUPTED = 130
 
@@ -34,21 +35,36 @@ def main(argv: Sequence[str] | None = None, *, program: str = "hypergnn") -> int
           ...
         0
     """
-    parser = argparse.ArgumentParser(prog="hypergnn", description="Hypergraph convolution and hypergraph attention.")
+    parser = argparse.ArgumentParser(
+        prog="hypergnn",
+        description="Hypergraph convolution and hypergraph attention.",
+        epilog="example: hypergnn train digits --trials 10",
+    )
     parser.add_argument("--version", action="version", version=f"hypergnn {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for command in (reproduce, report, train, predict, explain, check, data):
+    for command in (reproduce, report, train, compare, predict, explain, check, data):
         command.register(commands)
     given = sys.argv[1:] if argv is None else list(argv)
-    arguments = parser.parse_args(given)
-    arguments.typed = f"{program} {shlex.join(given)}"
+    with tolerant_stderr():
+        if not given:
+            parser.print_help(sys.stderr)
+            return 2
+        arguments = parser.parse_args(given)
+        arguments.typed = f"{program} {shlex.join(given)}"
+        return _run(arguments)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    """Run the command; errors become one sentence, unless HYPERGNN_TRACEBACK asks for all of it."""
     run: Callable[[argparse.Namespace], int] = arguments.run
     try:
         return run(arguments)
     except BrokenPipeError:  # the reader of the pipe, for example head, has finished
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except (ValueError, TypeError, OSError, ImportError) as error:
+    except (ValueError, TypeError, OSError, ImportError, MemoryError, RuntimeError) as error:
+        if os.environ.get("HYPERGNN_TRACEBACK"):
+            raise
         print(f"hypergnn: {_message(error)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
@@ -59,4 +75,10 @@ def main(argv: Sequence[str] | None = None, *, program: str = "hypergnn") -> int
 def _message(error: Exception) -> str:
     if isinstance(error, OSError) and error.filename and error.strerror:
         return f"{error.filename}: {error.strerror}"
+    if isinstance(error, MemoryError):
+        reason = f": {error}" if str(error) else ""
+        return f"there is not enough memory{reason}. Use smaller data, fewer --jobs or a smaller --batch."
+    if isinstance(error, RuntimeError):  # of torch: the first line says what, the others where in its own source
+        first = (str(error).splitlines() or [type(error).__name__])[0]
+        return f"{first} (set HYPERGNN_TRACEBACK=1 to see where)"
     return str(error)

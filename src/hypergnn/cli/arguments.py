@@ -4,26 +4,58 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hypergnn.datasets import Dataset
+    from hypergnn.structures.hypergraph import Hypergraph
 
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 TABLES = ("incidences", "features", "labels", "links")
+COLUMNS = ("vertex", "hyperedge", "label", "weight")
+EXAMPLE = """example:
+  hypergnn {} --incidences orders.csv --features people.csv \\
+      --vertex customer --hyperedge product{}"""
 
 
 def add_data(parser: argparse.ArgumentParser, *, labels: bool) -> None:
     """Add the arguments that select the data."""
-    group = parser.add_argument_group("data: DATASET, or your own .csv or .parquet files")
+    group = parser.add_argument_group("data: DATASET, or your own .csv or .parquet files or folders of them")
     group.add_argument("dataset", nargs="?", metavar="DATASET", help="a name from `hypergnn data list`")
     group.add_argument("--data-dir", metavar="DIR", help="folder with the files of DATASET (default: HYPERGNN_DATA)")
-    group.add_argument("--incidences", metavar="FILE", help="columns vertex, hyperedge and optionally weight")
+    group.add_argument("--incidences", metavar="FILE", help="one row per vertex and hyperedge")
+    group.add_argument("--features", metavar="FILE", help="one row of numbers per vertex (default: memberships)")
     if labels:
-        group.add_argument("--labels", metavar="FILE", help="columns vertex, label and optionally split")
-    group.add_argument("--features", metavar="FILE", help="column vertex and numbers (default: memberships)")
+        group.add_argument("--labels", metavar="FILE", help="vertex, label and optionally split: train, val or test")
     group.add_argument("--links", metavar="FILE", help="columns source and target: a graph for gcn and gat")
+    group.add_argument(
+        "--vertex", dest="vertex_column", metavar="COLUMN", help="column of vertices (default: vertex, or the first)"
+    )
+    group.add_argument(
+        "--hyperedge",
+        dest="hyperedge_column",
+        metavar="COLUMN",
+        action="append",
+        help="column of hyperedges; may be repeated",
+    )
+    group.add_argument(
+        "--weight", dest="weight_column", metavar="COLUMN", help="column of weights of hyperedges (default: weight)"
+    )
+    if labels:
+        group.add_argument(
+            "--label", dest="label_column", metavar="COLUMN", help="column of classes, in --labels or in --features"
+        )
+
+
+def check_labels(arguments: argparse.Namespace, purpose: str) -> None:
+    """Raise if own tables are given without labels."""
+    if arguments.incidences is not None and arguments.labels is None and arguments.label_column is None:
+        raise ValueError(
+            f"--labels must be given with --incidences: {purpose} needs labels. If they are a column of --features, "
+            "name it with --label."
+        )
 
 
 def load_data(arguments: argparse.Namespace) -> Dataset:
@@ -31,7 +63,8 @@ def load_data(arguments: argparse.Namespace) -> Dataset:
     from hypergnn.datasets import from_tables, load
 
     tables = {name: getattr(arguments, name, None) for name in TABLES}
-    given = [f"--{name}" for name, file in tables.items() if file is not None]
+    columns = {name: getattr(arguments, f"{name}_column", None) for name in COLUMNS}
+    given = [f"--{name}" for name, value in {**tables, **columns}.items() if value is not None]
     seed = getattr(arguments, "seed", None)
     if arguments.dataset is not None:
         if given:
@@ -43,13 +76,53 @@ def load_data(arguments: argparse.Namespace) -> Dataset:
         raise ValueError("DATASET or --incidences must be given to select the data; got neither.")
     if arguments.data_dir is not None:
         raise ValueError("--data-dir must be combined with DATASET; got --incidences. Omit --data-dir.")
+    hyperedges = columns["hyperedge"]
     return from_tables(
         incidences=tables["incidences"],
-        features=tables["features"],
+        features=_narrowed(tables["features"], columns["vertex"], getattr(arguments, "known_features", None)),
         labels=tables["labels"],
         links=tables["links"],
+        vertex=columns["vertex"],
+        hyperedge=hyperedges[0] if hyperedges is not None and len(hyperedges) == 1 else hyperedges,
+        weight=columns["weight"],
+        label=columns["label"],
         seed=seed,
     )
+
+
+def _narrowed(features: str | None, vertex: str | None, known: Sequence[str] | None) -> Any:
+    """The file of features, or only its ids and the features that a network knows: labels may be among the columns."""
+    if features is None or known is None:
+        return features
+    from hypergnn._utils.table_sources import Source
+    from hypergnn._utils.tables import read_table
+
+    names = list(Source(features).names)
+    ids = vertex if vertex is not None else "vertex" if "vertex" in names else next(iter(names), None)
+    wanted = [name for name in names if name == ids or name in set(known)]
+    if vertex not in (None, *names) or len(wanted) == len(names) or not set(known) <= set(wanted):
+        return features
+    return read_table(features, [("features", name) for name in wanted], text=[ids]).columns
+
+
+def say_what_was_read(data: Dataset, *, quiet: bool) -> None:
+    """Say on standard error which columns, or which dataset, were read, and the sizes, unless ``quiet``."""
+    if not quiet:
+        own = data.feature_names is not None and data.construction is not None
+        print(summary(str(data.construction) if own else data.name, data.hypergraph.undirected()), file=sys.stderr)
+
+
+def summary(what: str, H: Hypergraph) -> str:
+    """The sizes of a hypergraph in one line.
+
+    Example:
+        >>> import hypergnn as hg
+        >>> summary("customer × product", hg.Hypergraph.from_hyperedges([[0, 1], [1]], n_vertices=12_000))
+        'customer × product: 12,000 vertices, 2 hyperedges, 3 incidences'
+    """
+    sizes = {"vertices": H.n_vertices, "hyperedges": H.n_hyperedges, "incidences": H.n_incidences}
+    words = (f"{size:,} {name}" if size > 9999 else f"{size} {name}" for name, size in sizes.items())
+    return f"{what}: {', '.join(words)}"
 
 
 def with_needed_graph(data: Dataset, model: str, *, quiet: bool) -> Dataset:
@@ -78,7 +151,7 @@ def check_device(name: str) -> str:
     import torch
 
     try:
-        torch.empty(0, device=name)
+        torch.ones(1, device=name).item()  # the device meta holds shapes and computes nothing
     except (RuntimeError, AssertionError) as error:
         reason = str(error).splitlines()[0]
         raise ValueError(

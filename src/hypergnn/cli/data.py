@@ -13,12 +13,17 @@ if TYPE_CHECKING:
 def register(commands: Commands) -> None:
     """Add the command to the parser."""
     text = "List, fetch and describe datasets."
-    parser = commands.add_parser("data", help=text, description=text)
+    parser = commands.add_parser("data", help=text, description=text, epilog="example: hypergnn data describe digits")
     actions = parser.add_subparsers(metavar="ACTION", required=True)
 
-    listing = actions.add_parser("list", help="all datasets, and where each is available")
-    fetching = actions.add_parser("fetch", help="download datasets if necessary, and check their files")
-    describing = actions.add_parser("describe", help="size, classes, split and source of a dataset")
+    listing, fetching, describing = (
+        actions.add_parser(name, help=help_, epilog=f"example: hypergnn data {example}")
+        for name, help_, example in (
+            ("list", "all datasets, and where each is available", "list --json"),
+            ("fetch", "download datasets if necessary, and check their files", "fetch cora citeseer"),
+            ("describe", "size, classes, split and source of a dataset", "describe digits"),
+        )
+    )
 
     fetching.add_argument("names", nargs="+", metavar="NAME", help="names from `hypergnn data list`")
     describing.add_argument("name", metavar="NAME", help="a name from `hypergnn data list`")

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hypergnn.cli.arguments import add_data
+from hypergnn.cli.arguments import EXAMPLE, add_data, say_what_was_read
 from hypergnn.cli.predict import data_of, loaded
 
 if TYPE_CHECKING:
@@ -21,8 +21,10 @@ def register(commands: Commands) -> None:
     parser = commands.add_parser(
         "explain",
         help="Explain the prediction of a trained network.",
-        description="Print the class of a vertex, its probability, and how much each hyperedge and link speaks for it.",
+        description="Print the class of a vertex, its probability, and what speaks\nfor it: each hyperedge and link.",
         usage="hypergnn explain RUN VERTEX [DATASET | --incidences FILE ...] [options]",
+        epilog=EXAMPLE.format("explain runs/shop ann", " --plot why.png"),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("model", metavar="RUN", help="run folder of `hypergnn train`, or a model file")
     parser.add_argument("vertex", metavar="VERTEX", help="name or number of a vertex")
@@ -44,6 +46,7 @@ def _explain(arguments: argparse.Namespace) -> int:
     model = loaded(Path(arguments.model))
     data = data_of(arguments, model)
     found = explain(model, data, _vertex(arguments.vertex, data), target=arguments.target)
+    say_what_was_read(data, quiet=arguments.quiet)
     if arguments.plot is not None:
         from hypergnn.persistence.files import replacing
 

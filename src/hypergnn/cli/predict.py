@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import io
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
-from hypergnn.cli.arguments import TABLES, add_data, check_device, load_data, with_needed_graph
+from hypergnn.cli.arguments import (
+    EXAMPLE,
+    TABLES,
+    add_data,
+    check_device,
+    load_data,
+    say_what_was_read,
+    with_needed_graph,
+)
+from hypergnn.cli.csv_output import write_csv
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,11 +39,14 @@ def register(commands: Commands) -> None:
         help="Predict the class of each vertex.",
         description="Predict class and probability of each vertex with the best trial of a run.",
         usage="hypergnn predict RUN [DATASET | --incidences FILE ...] [options]",
+        epilog=EXAMPLE.format("predict runs/orders", " --out found.csv"),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("model", metavar="RUN", help="run folder of `hypergnn train`, or a model file")
     add_data(parser, labels=False)
     parser.add_argument("--out", metavar="FILE", help=".csv or .parquet file (default: print CSV)")
     parser.add_argument("--all-classes", action="store_true", help="add the probability of each class")
+    parser.add_argument("--safe", action="store_true", help="in CSV, no cell that a spreadsheet would run as a formula")
     parser.add_argument("--device", default="cpu", metavar="NAME", help="cpu, cuda, … (default: %(default)s)")
     parser.add_argument("--quiet", action="store_true", help="no notes and no progress bar")
     parser.set_defaults(run=_predict)
@@ -44,16 +55,21 @@ def register(commands: Commands) -> None:
 def _predict(arguments: argparse.Namespace) -> int:
     if arguments.out is not None:
         _check_out(Path(arguments.out))
+        if arguments.safe and Path(arguments.out).suffix != ".csv":
+            raise ValueError(f"--safe must be combined with CSV; {arguments.out} is Parquet, which has no formulas.")
     from hypergnn.training import predict
 
     model = loaded(Path(arguments.model))
     data = data_of(arguments, model)
     probability = predict(model, data, device=check_device(arguments.device))
     columns = _columns(data, model.class_names, probability, arguments.all_classes)
+    say_what_was_read(data, quiet=arguments.quiet)
     if arguments.out is None:
-        _write_csv(columns, sys.stdout)
+        write_csv(columns, sys.stdout, safe=arguments.safe or sys.stdout.isatty())
     else:
-        _write(columns, Path(arguments.out))
+        _write(columns, Path(arguments.out), safe=arguments.safe)
+        if not arguments.quiet:
+            print(f"wrote {arguments.out}: {len(probability)} rows, columns {', '.join(columns)}", file=sys.stderr)
     return 0
 
 
@@ -100,6 +116,7 @@ def data_of(arguments: argparse.Namespace, model: SavedModel) -> Dataset:
         if name not in available() or model.about.get("feature_names") is not None:
             raise ValueError("DATASET or --incidences must be given: the model was trained on your own tables.")
         arguments.dataset = name
+    arguments.known_features = model.about.get("feature_names")
     return with_needed_graph(load_data(arguments), model.network.config.model, quiet=arguments.quiet)
 
 
@@ -119,7 +136,7 @@ def _columns(
     return columns
 
 
-def _write(columns: Columns, path: Path) -> None:
+def _write(columns: Columns, path: Path, *, safe: bool) -> None:
     """Write a file completely or not at all."""
     from hypergnn._utils.extras import import_extra
     from hypergnn.persistence.files import replacing
@@ -127,17 +144,8 @@ def _write(columns: Columns, path: Path) -> None:
     with replacing(path) as file:
         if path.suffix == ".csv":
             text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-            _write_csv(columns, text)
+            write_csv(columns, text, safe=safe)
             text.detach()
         else:
             table = import_extra("pyarrow", "tables", "writing Parquet").table(columns)
             import_extra("pyarrow.parquet", "tables").write_table(table, file)
-
-
-def _write_csv(columns: Columns, file: TextIO) -> None:
-    """Write CSV, with the six digits that float32 probabilities have."""
-    texts = [[f"{one:.6f}" for one in column] if column.dtype.kind == "f" else column for column in columns.values()]
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*texts, strict=True))
-    file.flush()

@@ -17,6 +17,7 @@ def register(commands: Commands) -> None:
         "report",
         help="Write a page with tables, charts and an explorer.",
         description="Write one self-contained HTML file with tables, charts and an explorer of trained networks.",
+        epilog="example: hypergnn report runs/digits-hyper-conv --figures figures",
     )
     parser.add_argument("folder", metavar="RUN", help="folder of `hypergnn reproduce` or `hypergnn train`, or results/")
     parser.add_argument("--out", metavar="FILE", help="the page (default: report.html in RUN)")

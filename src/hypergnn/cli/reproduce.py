@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hypergnn._utils.names import TABLES as TABLE_NAMES
 from hypergnn.cli.arguments import counted
 from hypergnn.cli.progress import shown_tables
 from hypergnn.cli.signals import stoppable
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from hypergnn.experiments.cells import Table
     from hypergnn.experiments.runner import Reproduction
 
-_TABLES = "datasets, baselines, skip, hidden, sota, newsgroup, depth, timing; beyond the paper: directed"
 _QUICK_TRIALS, _TRIALS = 10, 100
 
 
@@ -30,8 +30,9 @@ def register(commands: Commands) -> None:
         description="Measure tables of the paper and print them beside the published numbers. "
         "The same command resumes after an interruption. Without TABLE: --quick.",
         usage="hypergnn reproduce [TABLE ...] [options]",
+        epilog="example: hypergnn reproduce skip --dataset cora --trials 20",
     )
-    parser.add_argument("tables", nargs="*", metavar="TABLE", help=_TABLES)
+    parser.add_argument("tables", nargs="*", metavar="TABLE", help=", ".join(TABLE_NAMES))
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--all", action="store_true", help="every table")
     which.add_argument("--quick", action="store_true", help="10 trials of baselines on Cora, a few minutes")

@@ -10,8 +10,18 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hypergnn._utils.progress import accuracy, shown
-from hypergnn.cli.arguments import add_data, check_device, counted, load_data, with_needed_graph
+from hypergnn._utils.names import model_names
+from hypergnn._utils.progress import Listener, Progress, accuracy, shown
+from hypergnn.cli.arguments import (
+    EXAMPLE,
+    add_data,
+    check_device,
+    check_labels,
+    counted,
+    load_data,
+    say_what_was_read,
+    with_needed_graph,
+)
 from hypergnn.cli.signals import stoppable
 
 if TYPE_CHECKING:
@@ -20,7 +30,6 @@ if TYPE_CHECKING:
     from hypergnn.models import Config
     from hypergnn.training import Result
 
-_MODELS = "hyper-conv, hyper-attention, gcn, gat, gcn+hyper-conv, gat+hyper-attention, mlp"
 _SETTINGS: dict[str, tuple[Any, str]] = {
     "hidden": (int, "features of each head"),
     "heads": (int, "heads of all layers except the last"),
@@ -48,10 +57,13 @@ def register(commands: Commands) -> None:
         help="Train a network, one trial or a hundred.",
         description="Train a network with the seeds 0, 1, 2, … The same command resumes a run.",
         usage="hypergnn train [DATASET | --incidences FILE --labels FILE ...] [options]",
+        epilog=EXAMPLE.format("train", " --label segment"),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
         add_help=False,  # one line less: help must fit on a screen
     )
     parser.add_argument("-h", "--help", action="help", help=argparse.SUPPRESS)
-    parser.add_argument("--model", default="hyper-conv", metavar="NAME", help=f"{_MODELS} (default: %(default)s)")
+    names = ", ".join(model_names())
+    parser.add_argument("--model", default="hyper-conv", metavar="NAME", help=f"{names} (default: %(default)s)")
     parser.add_argument("--trials", type=int, default=1, metavar="N", help="number of trials (default: %(default)s)")
     parser.add_argument("--out", metavar="DIR", help="run folder (default: runs/<dataset>-<model>)")
     parser.add_argument("--seed", type=int, metavar="N", help="seed of a random split (default: 0)")
@@ -97,8 +109,7 @@ def _described(name: str, kind: Any, text: str) -> str:
 
 
 def _train(arguments: argparse.Namespace) -> int:
-    if arguments.incidences is not None and arguments.labels is None:
-        raise ValueError("--labels must be given with --incidences: training needs labels.")
+    check_labels(arguments, "training")
     with stoppable():
         data = load_data(arguments)
         config = _config(arguments, data.name)
@@ -150,7 +161,7 @@ def _fit(data: Dataset, config: Config, out: Path, arguments: argparse.Namespace
                 jobs=arguments.jobs,
                 device=check_device(arguments.device),
                 curves=arguments.curves,
-                on_progress=listener,
+                on_progress=None if listener is None else _after_saying_what_was_read(data, listener),
             )
     except KeyboardInterrupt:
         before_it = read(out, curves=False).records if (out / "run.json").exists() else ()
@@ -158,6 +169,20 @@ def _fit(data: Dataset, config: Config, out: Path, arguments: argparse.Namespace
     if not missing and not arguments.quiet:
         print(f"nothing to train: all of {counted(arguments.trials)} finished earlier", file=sys.stderr)
     return result
+
+
+def _after_saying_what_was_read(data: Dataset, listener: Listener) -> Listener:
+    """The listener; before its first call, when all settings have been accepted, the data is described."""
+    is_said = False
+
+    def tell(progress: Progress) -> None:
+        nonlocal is_said
+        if not is_said:
+            say_what_was_read(data, quiet=False)
+        is_said = True
+        listener(progress)
+
+    return tell
 
 
 def _as_json(data: Dataset, config: Config, out: Path, result: Result) -> dict[str, Any]:

@@ -36,8 +36,8 @@ def from_attributes(
     numbers that stand for categories as strings or as a categorical column.
 
     Args:
-        table: A pandas, polars or pyarrow table or a dictionary of columns, one row per vertex. The index of a pandas
-            table gives the vertices their names, unless it only counts the rows.
+        table: A table in memory, files or a lazy frame, as for :func:`from_table`, one row per vertex. The index of a
+            pandas table gives the vertices their names, unless it only counts the rows.
         columns: The columns to use; all by default.
         bins: Number of quantile bins, which hold about equally many rows: one number for all numeric columns with more
             than two values, or a number for each column (any numeric one). Equal values share a bin, so there may be
@@ -95,13 +95,13 @@ class Attributes:
     ) -> None:
         """Find the values and bins of each column."""
         check_choice("missing", missing, ("ignore", "value"))
-        data = read_table(table)
-        if data.n_rows == 0:
-            raise ValueError("table must have at least one row, one per vertex; got none.")
         if isinstance(columns, str):
             raise TypeError(
                 f"columns must be a sequence of names; got {columns!r}. For one column: columns=[{columns!r}]."
             )
+        data = read_table(table, None if columns is None else [("columns", name) for name in columns])
+        if data.n_rows == 0:
+            raise ValueError("table must have at least one row, one per vertex; got none.")
         chosen = list(data.columns if columns is None else columns)
         rules = list(_rules(data, chosen, bins, has_missing=missing == "value"))
         names, members, self._columns = _hyperedges(rules, data.n_rows)
@@ -167,7 +167,7 @@ class _Bins:
 
     def encode(self, column: Any) -> Codes:
         """The code of the bin of each row's number."""
-        numbers = as_numbers(column)
+        numbers = as_numbers(column, self.name)
         if numbers is None:
             raise ValueError(f"column {self.name!r} must hold numbers, as it did when the hypergraph was made.")
         place = np.minimum(np.searchsorted(self.upper, numbers), self.upper.size - 1)
@@ -185,7 +185,7 @@ def _rules(
         if name not in columns:
             raise ValueError(f"bins must name columns that are used; got {name!r}. Used: {listed(columns)}.")
     for name in columns:
-        column = encode(data.column(name, argument="columns"))
+        column = encode(data.columns[name])
         n_bins = bins.get(name) if isinstance(bins, Mapping) else bins if _needs_bins(column) else None
         if n_bins is not None:
             upper, labels, codes = _quantile_bins(name, column, check_size("bins", n_bins, minimum=2))

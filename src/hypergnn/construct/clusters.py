@@ -10,7 +10,8 @@ import numpy.typing as npt
 from scipy import sparse
 
 from hypergnn._utils.checks import check_size
-from hypergnn._utils.tables import as_matrix, row_names
+from hypergnn._utils.matrices import as_matrix
+from hypergnn._utils.tables import row_names
 from hypergnn.construct.combine import union
 from hypergnn.construct.relation import as_new_points, memberships
 from hypergnn.structures.hypergraph import Hypergraph

@@ -16,8 +16,9 @@ from hypergnn.structures.hypergraph import Hypergraph
 def union(*hypergraphs: Hypergraph, prefixes: Sequence[str] | None = None) -> Hypergraph:
     """Combine hypergraphs over the same vertices: all hyperedges of the first, then those of the next, and so on.
 
-    Hyperedges keep their weights and centroids, and their names if every hypergraph has names. Hyperedges with the
-    same members are not merged.
+    Hyperedges keep their weights, centroids and names. If only some of the hypergraphs name their hyperedges, each of
+    the others gets the name ``(place, number)``: the place of its hypergraph among the arguments, and its number there.
+    Hyperedges with the same members are not merged.
 
     Args:
         hypergraphs: At least one, all over the same vertices in the same order. Those that name their vertices must
@@ -108,17 +109,16 @@ def _check_same_vertices(hypergraphs: Sequence[Hypergraph]) -> None:
 
 
 def _names_of_all(hypergraphs: Sequence[Hypergraph], prefixes: Sequence[str] | None) -> Names | None:
-    known = [H.hyperedge_names for H in hypergraphs if H.hyperedge_names is not None]
     if prefixes is not None:
         names: list[Any] = [
             f"{prefix}{name}"
             for prefix, H in zip(prefixes, hypergraphs, strict=True)
             for name in (range(H.n_hyperedges) if H.hyperedge_names is None else H.hyperedge_names)
         ]
-    elif len(known) < len(hypergraphs):
+    elif all(H.hyperedge_names is None for H in hypergraphs):
         return None
     else:
-        names = list(chain.from_iterable(known))
+        names = list(chain.from_iterable(_names_of(H, place) for place, H in enumerate(hypergraphs)))
     name, occurrences = Counter(names).most_common(1)[0] if names else (None, 1)
     if occurrences > 1:
         raise ValueError(
@@ -126,3 +126,9 @@ def _names_of_all(hypergraphs: Sequence[Hypergraph], prefixes: Sequence[str] | N
             "Pass a prefix for each hypergraph, e.g. prefixes=['title: ', 'text: ']."
         )
     return np.fromiter(names, dtype=object, count=len(names))  # np.array would split tuples
+
+
+def _names_of(H: Hypergraph, place: int) -> list[Any]:
+    if H.hyperedge_names is None:
+        return [(place, number) for number in range(H.n_hyperedges)]
+    return list(H.hyperedge_names)

@@ -11,7 +11,8 @@ from scipy import sparse
 
 from hypergnn._utils.checks import check_size
 from hypergnn._utils.extras import import_extra
-from hypergnn._utils.tables import as_matrix, row_names
+from hypergnn._utils.matrices import as_matrix
+from hypergnn._utils.tables import row_names
 from hypergnn.construct.relation import as_new_points, memberships
 from hypergnn.structures.hypergraph import Hypergraph
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from hypergnn._utils.tables import as_matrix
+from hypergnn._utils.matrices import as_matrix
 from hypergnn.structures.hypergraph import Hypergraph
 
 

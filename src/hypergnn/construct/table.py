@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import date
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
 from hypergnn._utils.checks import Names, are_integers, as_array, as_names, check_choice, show_name
-from hypergnn._utils.tables import Encoded, encode, read_table
+from hypergnn._utils.table_sources import quoted
+from hypergnn._utils.tables import Encoded, Table, check_not_rounded, encode, read_table
 from hypergnn.structures.hypergraph import Hypergraph
 
 Ids = npt.NDArray[np.int64]
@@ -32,10 +34,15 @@ def from_table(
     of the features.
 
     Args:
-        table: A pandas, polars or pyarrow table, or a dictionary of columns.
+        table: A pandas, polars or pyarrow table, a dictionary of columns, a list of dictionaries, a polars LazyFrame, a
+            pyarrow dataset, a relation of duckdb, or a ``.csv`` or ``.parquet`` file, list of files or folder. Only the
+            named columns are read. Ids of a CSV file are text.
         vertex: Name of the column of vertex ids.
-        hyperedge: Name of the column of hyperedge ids.
-        weight: Name of a column with the weight of the row's hyperedge, equal in all rows of a hyperedge.
+        hyperedge: Name of the column of hyperedge ids, or a list of names. With a list, the hyperedges of all columns
+            are united, the name of each is ``(column, id)``, and a row without an id in a column is in no hyperedge of
+            that column.
+        weight: Name of a column with the weight of the row's hyperedge, equal in all rows of a hyperedge. With several
+            columns of hyperedges, a dictionary gives each its own column of weights: ``{"product": "price"}``.
         vertices: All vertex ids in the order of the vertices. Those without a row are isolated vertices, and an id of
             the table that is not listed is an error.
         duplicates: What to do with repeated pairs: ``"drop"`` counts them once, ``"error"`` refuses them.
@@ -53,42 +60,127 @@ def from_table(
         (['tea', 'milk', 'cake'], ['b7', 'b2'])
         >>> hg.construct.from_table(orders, vertex="item", hyperedge="basket", vertices=["cake", "jam", "milk", "tea"])
         Hypergraph(4 vertices, 2 hyperedges, 4 incidences)
+        >>> orders["shop"] = ["Rome", "Rome", "Oslo", None]
+        >>> hg.construct.from_table(orders, vertex="item", hyperedge=["basket", "shop"]).hyperedge_names.tolist()
+        [('basket', 'b7'), ('basket', 'b2'), ('shop', 'Rome'), ('shop', 'Oslo')]
     """
     check_choice("duplicates", duplicates, ("drop", "error"))
-    data = read_table(table)
-    columns = [data.column(vertex, argument="vertex"), data.column(hyperedge, argument="hyperedge")]
-    weights = None if weight is None else encode(data.column(weight, argument="weight"))
+    columns = list(hyperedge) if isinstance(hyperedge, list) else [hyperedge]
+    weight_columns = _weight_columns(weight, columns)
+    needed = [("vertex", vertex), *(("hyperedge", name) for name in columns)]
+    needed += [("weight", name) for name in weight_columns.values()]
+    data = read_table(table, needed, text=[vertex, *columns])
     if data.n_rows == 0 and vertices is None:
         raise ValueError("table must have at least one row; got none. Pass vertices= for isolated vertices.")
-    vertex_of, vertex_names = _ids(columns[0], vertex)
-    hyperedge_of, hyperedge_names = _ids(columns[1], hyperedge)
+    vertex_of, vertex_names = _ids(data.columns[vertex], vertex)
     if vertices is not None:
         vertex_of, vertex_names = _renumber(vertex_of, vertex_names, vertices)
-    weight_of = None if weights is None else _weight_of_each(weights, weight, hyperedge_of, hyperedge_names)
-    shape = (vertex_names.size, hyperedge_names.size)
-    rows = (np.ones(data.n_rows, dtype=bool), (vertex_of, hyperedge_of))
+    parts = [
+        _Part.of(data, name, weight_columns.get(name), vertex_of, may_lack=isinstance(hyperedge, list))
+        for name in columns
+    ]
+    for part in parts if duplicates == "error" else ():
+        part.check_no_repetition(vertex_names)
+    return _united(parts, vertex_names, named_by_column=isinstance(hyperedge, list))
+
+
+class _Part(NamedTuple):
+    """The hyperedges of one column."""
+
+    column: Any
+    rows: Ids
+    """The rows of the table that have a hyperedge in this column."""
+    vertex: Ids
+    """The vertex of each of these rows."""
+    hyperedge: Ids
+    """The hyperedge of each of these rows."""
+    names: Names
+    weight: npt.NDArray[np.float64] | None
+
+    @classmethod
+    def of(cls, data: Table, column: Any, weight: Any, vertex_of: Ids, *, may_lack: bool) -> _Part:
+        """Read a column of hyperedges and, if there is one, its column of weights."""
+        hyperedge_of, names = _ids(data.columns[column], column, may_lack=may_lack)
+        rows = np.flatnonzero(hyperedge_of >= 0)
+        codes = hyperedge_of[rows]
+        weights = None
+        if weight is not None:
+            found = encode(data.columns[weight])
+            weights = _weight_of_each(found._replace(codes=found.codes[rows]), weight, codes, names)
+        return cls(column, rows, vertex_of[rows], codes, names, weights)
+
+    def check_no_repetition(self, vertex_names: Names) -> None:
+        """Raise if a vertex is twice in a hyperedge."""
+        keys = self.vertex * self.names.size + self.hyperedge
+        _, first = np.unique(keys, return_index=True)
+        repeated = np.setdiff1d(np.arange(keys.size), first)
+        if repeated.size:
+            one = repeated[0]
+            raise ValueError(
+                f"each pair may occur only once; row {self.rows[one]} repeats that "
+                f"{show_name(vertex_names, self.vertex[one])} is in {show_name(self.names, self.hyperedge[one])} "
+                f"(repeated rows: {repeated.size}). Pass duplicates='drop' to count repeated pairs once."
+            )
+
+
+def _weight_columns(weight: Any, columns: Sequence[Any]) -> dict[Any, Any]:
+    """The column of weights of each column of hyperedges that has one."""
+    if not columns or len(set(columns)) < len(columns):
+        raise ValueError(f"hyperedge must name at least one column, each once; got {list(columns)}.")
+    if weight is None:
+        return {}
+    if not isinstance(weight, Mapping):
+        return dict.fromkeys(columns, weight)
+    for name in weight:
+        if name not in columns:
+            raise ValueError(f"weight must be by columns of hyperedges, {quoted(columns)}; got {name!r}.")
+    return dict(weight)
+
+
+def _united(parts: Sequence[_Part], vertex_names: Names, *, named_by_column: bool) -> Hypergraph:
+    """One hypergraph with the hyperedges of all columns."""
+    sizes = [part.names.size for part in parts]
+    start = np.cumsum([0, *sizes])
+    names = _by_column(parts) if named_by_column else parts[0].names
+    vertex = np.concatenate([part.vertex for part in parts])
+    hyperedge = np.concatenate([part.hyperedge + shift for part, shift in zip(parts, start, strict=False)])
+    shape = (vertex_names.size, int(start[-1]))
+    rows = (np.ones(vertex.size, dtype=bool), (vertex, hyperedge))
     incidence = sparse.csr_array(rows, shape=shape).tocoo()  # sorts in linear time and merges repeated pairs
-    if duplicates == "error" and incidence.nnz < data.n_rows:
-        raise ValueError(_repetition(vertex_of, hyperedge_of, vertex_names, hyperedge_names))
+    weights = [np.ones(part.names.size) if part.weight is None else part.weight for part in parts]
     return Hypergraph.from_incidence(
         incidence.row,
         incidence.col,
         *shape,
-        weight=weight_of,
+        weight=None if all(part.weight is None for part in parts) else np.concatenate(weights),
         vertex_names=vertex_names,
-        hyperedge_names=hyperedge_names,
+        hyperedge_names=names,
     )
 
 
-def _ids(column: Any, name: Any) -> tuple[Ids, Names]:
+def _by_column(parts: Sequence[_Part]) -> Names:
+    """Names (column, id), so that the same id in two columns names two hyperedges."""
+    names = [(part.column, one) for part in parts for one in _plain(part.names)]
+    return np.fromiter(names, dtype=object, count=len(names))  # np.array would split the pairs
+
+
+def _plain(names: Names) -> list[Any]:
+    """Names as plain Python values; dates too, which NumPy would turn into numbers."""
+    return list((names.astype("datetime64[us]") if names.dtype.kind == "M" else names).tolist())
+
+
+def _ids(column: Any, name: Any, *, may_lack: bool = False) -> tuple[Ids, Names]:
     codes, ids, _ = encode(column)
-    if codes.size and codes.min() < 0:
+    if codes.size and codes.min() < 0 and not may_lack:
         raise ValueError(
             f"column {name!r} must hold an id in each row; row {codes.argmin()} has none (rows without an id: "
             f"{(codes < 0).sum()}). Drop these rows or give them an id."
         )
+    if ids.dtype.kind == "f":
+        check_not_rounded(ids.tolist(), name)
     if are_integers(ids) and np.array_equal(np.sort(ids), np.arange(ids.size)):
-        return ids.astype(np.int64)[codes], np.arange(ids.size)
+        numbers = np.append(ids.astype(np.int64), -1)
+        return numbers[codes], np.arange(ids.size)
     return codes, ids
 
 
@@ -132,15 +224,3 @@ def _weight_of_each(weights: Encoded, name: Any, hyperedge_of: Ids, hyperedge_na
             f"{by_row[differ[0]]} and {weight_of[hyperedge]}. Sum or average them first, e.g. by grouping the rows."
         )
     return weight_of
-
-
-def _repetition(vertex_of: Ids, hyperedge_of: Ids, vertex_names: Names, hyperedge_names: Names) -> str:
-    n_rows, keys = vertex_of.size, vertex_of * hyperedge_names.size + hyperedge_of
-    _, first = np.unique(keys, return_index=True)
-    repeated = np.setdiff1d(np.arange(n_rows), first)
-    row = repeated[0]
-    return (
-        f"each pair may occur only once; row {row} repeats that {show_name(vertex_names, vertex_of[row])} is in "
-        f"{show_name(hyperedge_names, hyperedge_of[row])} (repeated rows: {repeated.size}). "
-        "Pass duplicates='drop' to count repeated pairs once."
-    )

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from hypergnn._utils.checks import as_ids, check_choice
 from hypergnn._utils.display import html_table, listed
-from hypergnn._utils.tables import as_matrix
+from hypergnn._utils.matrices import as_matrix
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from hypergnn._utils.tables import Table, encode, quoted, read_table
-from hypergnn.io.tables import header, read_file
+from hypergnn._utils.table_files import is_file, shown
+from hypergnn._utils.table_sources import Source, quoted
+from hypergnn._utils.tables import Table, as_text, encode, read_table
 
 Ids = npt.NDArray[np.int64]
 _OPTIONAL = ("weight", "split")
@@ -40,14 +39,13 @@ class Opened(NamedTuple):
 
 
 def open_table(what: str, table: Any, asked: Mapping[str, str | None]) -> Opened:
-    """Read a file or a table in memory. ``asked`` maps each role to a column, or to ``None`` to find one."""
-    is_file = isinstance(table, (str, os.PathLike))
-    with blaming(f"{what}, {os.fspath(table)}" if is_file else what):
-        if is_file:
-            text = _choose(header(table), asked) if Path(table).suffix == ".csv" else {}
-            table = read_file(table, text=[text[role] for role in text.keys() - {"weight"} if text[role] is not None])
-        content = read_table(table)
-        roles = _choose(list(content.columns), asked)
+    """Read the needed columns of a table. ``asked`` maps each role to a column, or to ``None`` to find one."""
+    with blaming(f"{what}, {shown(table)}" if is_file(table) else what):
+        names = Source(table).names
+        roles = _choose(list(names), asked)
+        chosen = {role: name for role, name in roles.items() if name is not None}
+        text = [name for role, name in chosen.items() if role != "weight"]
+        content = read_table(table, None if what == "features" else chosen.items(), text=text)
         holders = [role for role in roles if role in ("vertex", "source", "target")]
         ids = {role: _ids(content.columns[roles[role]], roles[role]) for role in holders}
         for role in holders if what in ("features", "labels") else ():
@@ -60,7 +58,8 @@ def _choose(names: Sequence[Any], asked: Mapping[str, str | None]) -> dict[str, 
     roles: dict[str, Any] = {}
     for role, name in asked.items():
         if name is not None and name not in names:
-            raise ValueError(f"{role} must name a column; got {name!r}. The columns are {quoted(names)}.")
+            kind = role.partition(" ")[0]  # of "hyperedge 2": several columns of hyperedges
+            raise ValueError(f"{kind} must name a column; got {name!r}. The columns are {quoted(names)}.")
         roles[role] = name if name is not None else role if role in names else None
     for role in roles:
         if roles[role] is None and role not in _OPTIONAL:
@@ -81,17 +80,6 @@ def _ids(column: Any, name: Any) -> IdColumn:
     if len(place) < len(texts):  # both 7 and "7" occur in the column
         codes = np.array([place[text] for text in texts])[codes]
     return IdColumn(codes, list(place))
-
-
-def as_text(values: npt.NDArray[Any], name: Any) -> list[str]:
-    """Ids or classes as text. An integer that became 7.0 because another value is missing is "7"."""
-    plain = values.tolist()
-    if values.dtype.kind in "fO":
-        plain = [int(value) if isinstance(value, float) and value.is_integer() else value for value in plain]
-    odd = next((value for value in plain if not isinstance(value, (str, int))), None)
-    if odd is not None:
-        raise TypeError(f"column {name!r} must hold text or integers; got {odd!r} of type {type(odd).__name__}.")
-    return [str(value) for value in plain]
 
 
 def _check_once(column: IdColumn, name: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,10 +11,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from hypergnn._utils.tables import as_numbers, encode, quoted
+from hypergnn._utils.table_files import is_file, shown
+from hypergnn._utils.table_sources import quoted
+from hypergnn._utils.tables import as_numbers, as_text, encode
 from hypergnn.construct import from_table
 from hypergnn.datasets.dataset import Dataset
-from hypergnn.datasets.own_columns import IdColumn, Opened, as_text, blaming, open_table
+from hypergnn.datasets.own_columns import IdColumn, Opened, blaming, open_table
 from hypergnn.datasets.splits import stratified_split
 from hypergnn.structures.graph import Graph
 from hypergnn.structures.hypergraph import Hypergraph
@@ -32,7 +34,7 @@ def from_tables(
     labels: Any = None,
     links: Any = None,
     vertex: str | None = None,
-    hyperedge: str | None = None,
+    hyperedge: str | Sequence[str] | None = None,
     weight: str | None = None,
     label: str | None = None,
     split: str | None = None,
@@ -41,7 +43,7 @@ def from_tables(
     test: float = 0.2,
     name: str | None = None,
 ) -> Dataset:
-    """Make a dataset from your own tables, each a ``.csv`` or ``.parquet`` file or a table in memory.
+    """Make a dataset from your own tables: ``.csv`` or ``.parquet`` files, folders of them, or tables in memory.
 
     Vertices are in the order of ``features``, or without features in the order of their first appearance in
     ``incidences``; the other tables must not hold further vertices. Ids are text or integers and are compared as text,
@@ -50,17 +52,17 @@ def from_tables(
 
     Args:
         incidences: One row per incidence: a vertex and a hyperedge. Vertices without a row are isolated.
-        features: One row per vertex: its id, and columns of numbers. If omitted, the incidence matrix is used as
-            features.
+        features: One row per vertex: its id, and columns of numbers. If omitted, or if nothing but ids and labels is
+            left, the incidence matrix is used as features.
         labels: One row per vertex: its id, its class, and optionally its part of the split. Vertices without a row,
-            with an empty class, or with class -1 where classes are integers, are unlabelled. If omitted, all vertices
-            are unlabelled and there is no split.
+            with an empty class, or with class -1 where classes are integers, are unlabelled. If omitted, ``label`` and
+            ``split`` are columns of ``features``; without ``label``, all vertices are unlabelled and there is no split.
         links: One row per pairwise link, in the columns ``source`` and ``target``, or else the first two. The models
             ``gcn`` and ``gat`` need links.
         vertex: The column of vertex ids in the first three tables. Default: ``"vertex"`` if it exists, else the first
             column.
-        hyperedge: The column of hyperedge ids. Default: ``"hyperedge"`` if it exists, else the first column after the
-            vertices.
+        hyperedge: The column of hyperedge ids, or a list of several, whose hyperedges are named ``(column, id)``.
+            Default: ``"hyperedge"`` if it exists, else the first column after the vertices.
         weight: The column of ``incidences`` with the weight of the row's hyperedge. Default: ``"weight"`` if it exists,
             else all weights are 1.
         label: The column of classes. Default: ``"label"`` if it exists, else the first unused column.
@@ -85,23 +87,35 @@ def from_tables(
         >>> data.hypergraph.vertex_names.tolist()
         ['cake', 'milk', 'tea', 'jam']
     """
-    roles: dict[str, dict[str, str | None]] = {
-        "incidences": {"vertex": vertex, "hyperedge": hyperedge, "weight": weight},
+    if labels is None and (label, split, seed) != (None, None, None) and (features is None or label is None):
+        raise ValueError(
+            "label, split and seed must be omitted without labels: they would have no effect. Pass labels, or features "
+            "with a column of labels that label names."
+        )
+    in_features = labels is None and label is not None
+    several = [] if hyperedge is None or isinstance(hyperedge, str) else list(hyperedge)
+    of_hyperedges: dict[str, Any] = {f"hyperedge {place}": one for place, one in enumerate(several)} or {
+        "hyperedge": hyperedge
+    }
+    roles: dict[str, dict[str, Any]] = {
+        "incidences": {"vertex": vertex, **of_hyperedges, "weight": weight},
         "features": {"vertex": vertex},
         "labels": {"vertex": vertex, "split": split, "label": label},
         "links": {"source": None, "target": None},
     }
-    given = {"incidences": incidences, "features": features, "labels": labels, "links": links}
+    given = {"incidences": incidences, "features": features, "labels": features if in_features else labels}
+    given["links"] = links
     tables = {what: open_table(what, table, roles[what]) for what, table in given.items() if table is not None}
-    if labels is None and (label, split, seed) != (None, None, None):
-        raise ValueError("label, split and seed must be omitted without labels: they would have no effect.")
+    used = [tables["labels"].roles[role] for role in ("label", "split")] if in_features else []
     names, place = _vertices(tables)
     H = _hypergraph(tables["incidences"], names, place)
-    x, feature_names = _features(tables["features"]) if "features" in tables else _memberships(H)
+    x, feature_names = _features(tables.get("features"), used) or _memberships(H)
     y, class_names, parts = _labels(tables.get("labels"), place, seed, (val, test))
-    files = [Path(table).name for table in given.values() if isinstance(table, (str, os.PathLike))]
+    files = dict.fromkeys(Path(shown(table)).name for table in given.values() if is_file(table))
+    opened = tables["incidences"].roles
+    made_of = ", ".join(str(name) for role, name in opened.items() if role.startswith("hyperedge"))
     return Dataset(
-        name=name or (Path(incidences).stem if isinstance(incidences, (str, os.PathLike)) else "tables"),
+        name=name or (Path(shown(incidences)).stem if is_file(incidences) else "tables"),
         x=x,
         y=y,
         class_names=class_names,
@@ -110,7 +124,7 @@ def from_tables(
         **dict(zip(_PARTS, parts, strict=True)),
         source=", ".join(files) or "tables in memory",
         feature_names=feature_names,
-        construction="table of incidences",
+        construction=f"{opened['vertex']} × {made_of}",
     )
 
 
@@ -143,20 +157,23 @@ def _numbers(column: IdColumn, place: dict[str, int]) -> Ids:
 
 
 def _hypergraph(opened: Opened, names: npt.NDArray[Any], place: dict[str, int]) -> Hypergraph:
-    vertex, hyperedge, weight = (opened.roles[role] for role in ("vertex", "hyperedge", "weight"))
-    if vertex == hyperedge:
+    vertex, weight = opened.roles["vertex"], opened.roles["weight"]
+    roles = [role for role in opened.roles if role.startswith("hyperedge")]
+    hyperedges = [opened.roles[role] for role in roles]
+    if vertex in hyperedges:
         raise ValueError(f"incidences: vertices and hyperedges must be in different columns; both are in {vertex!r}.")
     with blaming("incidences"):
         if not opened.table.n_rows:
             raise ValueError("the table must have at least one row, a vertex and its hyperedge; got none.")
-        codes, values, _ = encode(opened.column("hyperedge"))
-        ids = np.array([*as_text(values, hyperedge), None], dtype=object)[
-            codes
-        ]  # as text, so that numbers become names too
-        columns = {vertex: _numbers(opened.ids["vertex"], place), hyperedge: ids}
+        columns = {vertex: _numbers(opened.ids["vertex"], place)}
+        for role, name in zip(roles, hyperedges, strict=True):
+            codes, values, _ = encode(opened.column(role))
+            texts = [*as_text(values, name), None]  # as text, so that numbers become names too
+            columns[name] = np.array(texts, dtype=object)[codes]
         if weight is not None:
             columns[weight] = opened.column("weight")
-        H = from_table(columns, vertex=vertex, hyperedge=hyperedge, weight=weight, vertices=np.arange(names.size))
+        one_or_all = hyperedges[0] if roles == ["hyperedge"] else hyperedges
+        H = from_table(columns, vertex=vertex, hyperedge=one_or_all, weight=weight, vertices=np.arange(names.size))
     return replace(H, vertex_names=names)
 
 
@@ -166,19 +183,27 @@ def _graph(opened: Opened, place: dict[str, int]) -> Graph:
 
 
 def _memberships(H: Hypergraph) -> tuple[Any, tuple[str, ...]]:
-    return sparse.csr_array(H.to_scipy(), dtype=np.float32), tuple(np.asarray(H.hyperedge_names))
+    names = (
+        "=".join(map(str, name)) if isinstance(name, tuple) else str(name) for name in np.asarray(H.hyperedge_names)
+    )
+    return sparse.csr_array(H.to_scipy(), dtype=np.float32), tuple(names)
 
 
-def _features(opened: Opened) -> tuple[Any, tuple[str, ...]]:
-    """All columns except the ids as a matrix, sparse if most entries are zero."""
-    columns = {name: column for name, column in opened.table.columns.items() if name != opened.roles["vertex"]}
+def _features(opened: Opened | None, used: Sequence[Any]) -> tuple[Any, tuple[str, ...]] | None:
+    """All columns except the ids and ``used`` as a matrix, sparse if most are zero; ``None`` if there are none."""
+    if opened is None:
+        return None
+    left_out = {opened.roles["vertex"], *used}
+    columns = {name: column for name, column in opened.table.columns.items() if name not in left_out}
+    if not columns and used:
+        return None
     if not columns:
         raise ValueError(
             "features must have a column of numbers besides the ids; got none. Omit it to use the incidence matrix."
         )
     x = np.empty((opened.table.n_rows, len(columns)), dtype=np.float32)
     for place, (name, column) in enumerate(columns.items()):
-        values = as_numbers(column)
+        values = as_numbers(column, name)
         if values is None:
             raise TypeError(
                 f"features: column {name!r} must hold numbers. Drop it, encode it, or turn its values into "

@@ -12,8 +12,9 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from hypergnn._utils.checks import Names, check_choice
-from hypergnn._utils.tables import row_names
-from hypergnn.construct import NearestVertex, Relation
+from hypergnn._utils.table_sources import is_read_here
+from hypergnn._utils.tables import Table, read_table, row_names
+from hypergnn.construct import NearestVertex, Relation, TableEncoder
 from hypergnn.estimators.compute import n_rows_of
 from hypergnn.estimators.known_rows import KnownRows
 from hypergnn.estimators.later import as_hypergraph
@@ -29,7 +30,9 @@ from hypergnn.estimators.rows import (
     TextRows,
     check_texts,
     clusters,
+    columns_of,
     nearest_neighbours,
+    needs_encoding,
     options_of,
 )
 from hypergnn.structures.hypergraph import Hypergraph
@@ -47,7 +50,8 @@ class HypergraphEstimator(LearnsFromLabels, PlacesRows, BaseEstimator):  # type:
         """Which inputs are accepted; that depends on ``construct``."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.construct not in ("attributes", "text")
-        tags.input_tags.allow_nan = tags.input_tags.categorical = self.construct == "attributes"
+        tags.input_tags.allow_nan = self.construct != "text"
+        tags.input_tags.categorical = self.construct == "attributes"
         tags.input_tags.string = self.construct == "text"
         tags.input_tags.two_d_array = self.construct != "text"
         return tags
@@ -56,32 +60,51 @@ class HypergraphEstimator(LearnsFromLabels, PlacesRows, BaseEstimator):  # type:
         """Check ``X``, and store the names of its columns (``reset``) or compare them with the stored ones."""
         if self.construct == "text":
             return check_texts(X)
+        if is_read_here(X):
+            X = read_table(X)
         if self.construct != "attributes":
             return self._read_numbers(X, reset=reset)
         if hasattr(X, "columns"):
-            validate_data(self, X, reset=reset, skip_check_array=True)
-            return X
+            return self._read_columns(X, reset=reset)
         array = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
         if array.dtype.kind == "O" and not _strings(array):  # must be numbers
             array = check_array(array, dtype=np.float64, ensure_all_finite="allow-nan", input_name="X")
         return array
 
+    def _read_columns(self, X: Any, *, reset: bool) -> Any:
+        """Check the names of columns, or store them (``reset``)."""
+        if not isinstance(X, Table):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            return X
+        names = np.array(list(X.columns), dtype=object)
+        if reset:
+            self.n_features_in_ = names.size
+            if all(isinstance(name, str) for name in names):
+                self.feature_names_in_ = names
+        elif names.size != self.n_features_in_:
+            raise ValueError(
+                f"X has {names.size} features, but {type(self).__name__} is expecting {self.n_features_in_} features "
+                "as input."
+            )
+        return X
+
     def _read_numbers(self, X: Any, *, reset: bool) -> Any:
-        """Check ``X`` as :meth:`_read` does; strings and NaN are errors that say how to use such data."""
-        try:
+        """Check ``X`` as :meth:`_read` does; words, dates and gaps become numbers by what ``reset`` has learned."""
+        if reset:
+            self._encoder = TableEncoder().fit(columns_of(X)) if needs_encoding(X) else None
+        if self._encoder is not None:
+            return self._encoder.transform(columns_of(self._read_columns(X, reset=reset)))
+        if isinstance(X, Table):
+            columns = self._read_columns(X, reset=reset).columns.values()
+            stacked = np.column_stack([np.asarray(column) for column in columns])
+            matrix = check_array(stacked, dtype=np.float64, ensure_all_finite="allow-nan", input_name="X")
+        else:
             matrix = validate_data(
                 self, X, reset=reset, accept_sparse="csr", dtype=np.float64, ensure_all_finite="allow-nan"
             )
-        except ValueError as error:
-            if not any(map(_is_word, _strings(X))):
-                raise
-            raise ValueError(
-                f"{error}. X must hold numbers: encode words, or use construct='attributes', which makes hyperedges of "
-                "equal values, or construct='text' for texts."
-            ) from error
         if np.isnan(matrix.data if sparse.issparse(matrix) else matrix).any():
             raise ValueError(
-                "Input X contains NaN. Fill in missing values, or use construct='attributes', which allows them."
+                "Input X contains NaN. Fill in missing values: only if rows of training have some are they filled here."
             )
         return matrix
 
@@ -174,12 +197,3 @@ def check_order(rows: Names | None, others: Names | None, must: str, entry: str,
 def _strings(X: Any) -> list[str]:
     """The strings in an array or a table."""
     return [] if sparse.issparse(X) else [one for one in np.asarray(X, dtype=object).flat if isinstance(one, str)]
-
-
-def _is_word(text: str) -> bool:
-    """Whether a string is not a number."""
-    try:
-        float(text)
-    except ValueError:
-        return True
-    return False

@@ -19,6 +19,7 @@ from hypergnn._utils.progress import showing
 from hypergnn._utils.tables import row_names
 from hypergnn.estimators.base import HypergraphEstimator, check_order
 from hypergnn.estimators.compute import one_thread, threads
+from hypergnn.estimators.events import FromEvents
 from hypergnn.estimators.labels import check_all_labelled, encode_labels
 from hypergnn.estimators.later import Later
 from hypergnn.estimators.learning import MODELS, generator
@@ -42,7 +43,7 @@ _ENOUGH_ROWS = 20
 """Of fewer rows it says little if all get the same class."""
 
 
-class HypergraphClassifier(ClassifierMixin, HypergraphEstimator):  # type: ignore[misc]
+class HypergraphClassifier(FromEvents, ClassifierMixin, HypergraphEstimator):  # type: ignore[misc]
     """Semi-supervised classification: rows are vertices, what they have in common are hyperedges.
 
     The network sees all rows and learns from those with a label. A row is unlabelled if its label is -1 or NaN (among
@@ -68,8 +69,8 @@ class HypergraphClassifier(ClassifierMixin, HypergraphEstimator):  # type: ignor
 
     Args:
         model: ``"hyper-conv"``, ``"hyper-attention"``, or ``"mlp"``, which ignores the hypergraph.
-        construct: How to make the hyperedges, see above. ``"attributes"`` takes a table or an array, allows missing
-            values, and uses memberships as features; ``"text"`` takes strings and uses tf-idf features.
+        construct: How to make the hyperedges, see above. ``"attributes"`` uses memberships and the numbers of the table
+            as features; ``"text"`` takes strings and uses tf-idf features.
         n_neighbors: Number of neighbours of a row, for ``"knn"``; at most all other rows.
         construct_options: Further arguments of the constructor in :mod:`hypergnn.construct` (or of the callable), e.g.
             ``{"n_clusters": [10, 30]}``. ``"attributes"`` divides numbers into 5 bins by default.
@@ -187,9 +188,9 @@ class HypergraphClassifier(ClassifierMixin, HypergraphEstimator):  # type: ignor
         """Learn from the labelled rows; the network sees all rows.
 
         Args:
-            X: A table of numbers, an array or a sparse matrix, one row per vertex; for ``"attributes"`` any table, for
-                ``"text"`` strings. ``None`` if the hypergraph is all there is: the network then sees the hyperedges of
-                each row.
+            X: A table, an array or a sparse matrix, one row per vertex. Words, dates and gaps are encoded as numbers by
+                :class:`hypergnn.construct.TableEncoder`. For ``"text"``, strings. ``None`` if the hypergraph is all
+                there is: the network then sees the hyperedges of each row.
             y: The label of each row; -1, ``None`` or NaN if it has none.
             sample_weight: How much the label of each row counts; equally by default.
             hypergraph: A hypergraph whose vertices are the rows, to use in place of ``construct``.

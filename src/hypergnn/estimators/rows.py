@@ -7,6 +7,7 @@ that fit small tables: no more neighbours than there are other rows, no more clu
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date
 from inspect import signature
 from typing import Any, Protocol
 
@@ -17,9 +18,8 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import MinMaxScaler, StandardScaler, normalize
 
 from hypergnn._utils.checks import check_size
-from hypergnn._utils.tables import as_column, read_table
-from hypergnn.construct import Attributes, Clusters, NearestNeighbours, NearestVertex, Relation, Words
-from hypergnn.estimators.encoding import TableEncoder
+from hypergnn._utils.tables import as_column, as_numbers, encode, read_table
+from hypergnn.construct import Attributes, Clusters, NearestNeighbours, NearestVertex, Relation, TableEncoder, Words
 from hypergnn.estimators.known_rows import row_keys
 from hypergnn.structures.hypergraph import Hypergraph
 
@@ -115,25 +115,32 @@ class AttributeRows:
 
     def __init__(self, X: Any, options: Mapping[str, Any]) -> None:
         """Make the hypergraph."""
-        columns = _columns(X)
+        columns = columns_of(X)
         n_rows = len(next(iter(columns.values())))
         if n_rows < 2:
             raise ValueError(f"X must have at least two rows for construct='attributes'; got n_samples={n_rows}.")
         self._relation = Attributes(columns, **{"bins": N_BINS, **options})
         self.hypergraph = self._relation.hypergraph
-        self._encoder = TableEncoder(columns)
+        numbers = {name: column for name, column in columns.items() if _is_measured(column, name)}
+        self._numbers = TableEncoder().fit(numbers) if numbers else None
+        self._encoder, self._standard = _table_scales(columns)
 
     def features(self, X: Any) -> sparse.csr_array:
-        """The memberships, float32."""
-        return sparse.csr_array(self.join(X), dtype=np.float32)
+        """The memberships, and the numbers scaled to 0 … 1, float32."""
+        memberships = self.join(X)
+        if self._numbers is None:
+            return sparse.csr_array(memberships, dtype=np.float32)
+        return sparse.csr_array(sparse.hstack([memberships, self._numbers.transform(columns_of(X))]), dtype=np.float32)
 
     def own(self, X: Any) -> Any:
         """Numbers scaled, gaps filled, words one-hot."""
-        return self._encoder.encode(_columns(X))
+        if self._encoder is None or self._standard is None:
+            return self.features(X)
+        return self._standard.transform(self._encoder.transform(columns_of(X)))
 
     def join(self, X: Any) -> sparse.csr_array:
         """Memberships of rows, ``(rows, M)``."""
-        return self._relation.join(_columns(X))
+        return self._relation.join(columns_of(X))
 
 
 class TextRows:
@@ -233,11 +240,66 @@ def check_texts(X: Any) -> Any:
     return columns.ravel()
 
 
-def _columns(X: Any) -> dict[Any, Any]:
+def columns_of(X: Any) -> dict[Any, Any]:
     """The columns of a table by name, or those of an array by number (x0, x1, …)."""
-    if isinstance(X, np.ndarray):
-        return {f"x{number}": as_column(X[:, number], name=f"column {number}") for number in range(X.shape[1])}
-    return dict(read_table(X).columns)
+    if hasattr(X, "columns"):
+        return dict(read_table(X).columns)
+    array = np.asarray(X, dtype=None if hasattr(X, "dtype") else object)
+    return {f"x{number}": as_column(array[:, number], name=f"column {number}") for number in range(array.shape[1])}
+
+
+def needs_encoding(X: Any) -> bool:
+    """Whether rows hold anything but numbers: words, categories, dates or gaps.
+
+    Example:
+        >>> needs_encoding([[1.0, "2.5"]]), needs_encoding([[1.0, "red"]]), needs_encoding(np.array([[1.0, np.nan]]))
+        (False, True, True)
+    """
+    if sparse.issparse(X):
+        return False
+    if hasattr(X, "columns"):
+        columns = columns_of(X)
+        return bool(columns) and any(_is_mixed(column, name) for name, column in columns.items())
+    array = np.asarray(X) if hasattr(X, "dtype") else np.array(X, dtype=object)
+    if array.ndim != 2 or array.dtype.kind not in "fOUS":
+        return False
+    if array.dtype.kind == "f":
+        return bool(np.isnan(array).any())
+    return any(map(_is_word_or_gap, array.flat))
+
+
+def _table_scales(columns: Mapping[Any, Any]) -> tuple[TableEncoder | None, StandardScaler | None]:
+    """What encodes a table as numbers of mean 0 and variance 1; nothing if no column distinguishes rows."""
+    try:
+        encoder = TableEncoder().fit(columns)
+    except ValueError:
+        return None, None
+    return encoder, StandardScaler().fit(encoder.transform(columns))
+
+
+def _is_measured(column: Any, name: Any) -> bool:
+    """Whether a column holds numbers of which more than two differ, so that a bin does not say all."""
+    found = encode(column)
+    return found.is_numeric and found.values.size > 2 and as_numbers(column, name) is not None
+
+
+def _is_mixed(column: Any, name: Any) -> bool:
+    numbers = as_numbers(column, name)
+    if numbers is not None:
+        return bool(np.isnan(numbers).any())
+    found = encode(column)
+    return bool((found.codes < 0).any()) or any(map(_is_word_or_gap, found.values))
+
+
+def _is_word_or_gap(value: Any) -> bool:
+    """Whether a value is a date, nothing, or a text that is not a number."""
+    if isinstance(value, (str, bytes)):
+        try:
+            float(value)
+        except ValueError:
+            return True
+        return False
+    return value is None or isinstance(value, (date, np.datetime64, np.timedelta64)) or value != value
 
 
 def _vectorizer(options: Mapping[str, Any]) -> Any:

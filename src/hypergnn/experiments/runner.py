@@ -59,7 +59,7 @@ class Job:
         is_narrow = self.config.heads * self.config.hidden < 64
         deep = 1.0 if self.config.depth <= 2 else _PER_LAYER * self.config.depth
         of_data = _OF_DATA.get((self.dataset, self.config.model), 1.0)
-        return _OF_MODEL[self.config.model] * of_data * deep * (_NARROW if is_narrow else 1.0)
+        return _OF_MODEL.get(self.config.model, 1.0) * of_data * deep * (_NARROW if is_narrow else 1.0)
 
 
 @dataclass(frozen=True)

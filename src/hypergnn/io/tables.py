@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 import os
 from collections.abc import Collection, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from hypergnn._utils.checks import Names, are_integers, check_choice
+from hypergnn._utils.checks import Names, are_integers
 from hypergnn._utils.extras import import_extra
+from hypergnn._utils.table_files import column_names, is_csv, read_file, shown, suffix_of
+from hypergnn._utils.table_sources import quoted
 from hypergnn.io.losses import check_holds, check_ignore, refuse
 from hypergnn.io.parts import labels, misread_names, number
 from hypergnn.persistence.files import replacing
@@ -51,7 +51,7 @@ def write_incidence_table(H: Hypergraph, path: str | os.PathLike[str], *, ignore
         "b",1
         <BLANKLINE>
     """
-    suffix = _suffix(path)
+    suffix = suffix_of(path)
     pyarrow = import_extra("pyarrow", "tables")
     vertices, hyperedges = labels(H.vertex_names, H.n_vertices), labels(H.hyperedge_names, H.n_hyperedges)
     odd = _unwritable(vertices, suffix) or _unwritable(hyperedges, suffix) or misread_names(H)
@@ -72,7 +72,7 @@ def write_incidence_table(H: Hypergraph, path: str | os.PathLike[str], *, ignore
 
 
 def read_incidence_table(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
     vertex: str = "vertex",
     hyperedge: str = "hyperedge",
@@ -85,7 +85,7 @@ def read_incidence_table(
     the numbers 0, 1, 2, …. A column of a CSV file is read as integers if all its values are, else as text.
 
     Args:
-        path: A ``.csv`` file with a header, or a ``.parquet`` file.
+        path: A ``.csv`` file with a header, or a ``.parquet`` file; a list of such files, or a folder of them.
         vertex: The column of vertices, text or integers.
         hyperedge: The column of hyperedges, text or integers.
         weight: The column of weights, equal in all rows of a hyperedge; if omitted, all weights are 1.
@@ -106,24 +106,27 @@ def read_incidence_table(
         (Hypergraph(2 vertices, 2 hyperedges, 3 incidences, weighted), ['Ann', 'Bob'])
     """
     check_ignore(ignore, ("attrs",))
-    is_text = _suffix(path) == ".csv"
     asked = [vertex, hyperedge] + ([] if weight is None else [weight])
     try:
-        table = read_file(path, text=asked[:2])
+        is_text, names = is_csv(path), column_names(path)
+        if not names:
+            raise ValueError("the file must start with the names of its columns; it is empty.")
         for column in asked:
-            if table.column_names.count(column) != 1:
-                raise ValueError(f"the table must have one column {column!r}; the columns are {table.column_names}.")
+            if column not in names:
+                raise ValueError(f"the table must have one column {column!r}; the columns are {quoted(names, 20)}.")
+        if weight is None and "weight" in names and "attrs" not in ignore:
+            raise ValueError(
+                "the table has a column 'weight': give weight='weight' to read it, or ignore=('attrs',) to drop it."
+            )
+        spare = [column for column in names if column not in asked]
+        lost = f"the columns {quoted(spare, 20)}" if spare else ""
+        refuse("a Hypergraph", {"attrs": lost}, ignore, ("attrs",))
+        table = read_file(path, text=asked[:2], columns=asked)
+        for column in asked:
             if table[column].null_count:
                 raise ValueError(
                     f"column {column!r} must have a value in each row; {table[column].null_count} are missing."
                 )
-        if weight is None and "weight" in table.column_names and "attrs" not in ignore:
-            raise ValueError(
-                "the table has a column 'weight': give weight='weight' to read it, or ignore=('attrs',) to drop it."
-            )
-        spare = [repr(column) for column in table.column_names if column not in asked]
-        lost = f"the columns {', '.join(spare)}" if spare else ""
-        refuse("a Hypergraph", {"attrs": lost}, ignore, ("attrs",))
         vertex_ids, vertex_names, n_vertices = _encode(table[vertex], vertex, is_text)
         hyperedge_ids, hyperedge_names, n_hyperedges = _encode(table[hyperedge], hyperedge, is_text)
         weights = None if weight is None else _weights(table[weight].to_numpy(), hyperedge_ids, n_hyperedges)
@@ -137,69 +140,7 @@ def read_incidence_table(
             hyperedge_names=hyperedge_names,
         )
     except (ValueError, TypeError) as error:  # pyarrow's errors are subclasses of these
-        raise ValueError(f"cannot read {os.fspath(path)} as a table of incidences: {error}") from error
-
-
-def header(path: str | os.PathLike[str]) -> list[str]:
-    r"""Read the column names of a ``.csv`` file and nothing else.
-
-    Example:
-        >>> import tempfile, pathlib
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = pathlib.Path(folder, "papers.csv")
-        ...     _ = path.write_text('author,"paper, or book"\nAnn,p1\n')
-        ...     header(path)
-        ['author', 'paper, or book']
-    """
-    try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            return next(csv.reader(file), [])
-    except UnicodeDecodeError as error:
-        raise ValueError(
-            f"{os.fspath(path)} must be text in UTF-8; {error}. Save it as UTF-8 (in Excel: CSV UTF-8)."
-        ) from error
-
-
-def read_file(path: str | os.PathLike[str], *, text: Sequence[str] = ()) -> pyarrow.Table:
-    r"""Read a ``.csv`` or ``.parquet`` file; an empty field is a missing value.
-
-    Args:
-        path: The file.
-        text: Columns of a CSV file to read as text, even if they look like numbers: "007" is not 7.
-
-    Example:
-        >>> import tempfile, pathlib
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = pathlib.Path(folder, "films.csv")
-        ...     _ = path.write_text("title,year\n007,\n1984,1956\n")
-        ...     read_file(path, text=["title"]).to_pydict()
-        {'title': ['007', '1984'], 'year': [None, 1956]}
-    """
-    pyarrow, suffix = import_extra("pyarrow", "tables"), _suffix(path)
-    # Bytes, not a Python file: pyarrow's threads may still hold the file at interpreter exit, which then aborts.
-    content = pyarrow.BufferReader(Path(path).read_bytes())
-    if suffix == ".parquet":
-        try:
-            return import_extra("pyarrow.parquet", "tables").read_table(content)
-        except OSError as error:
-            raise ValueError(str(error)) from error
-    reader = import_extra("pyarrow.csv", "tables")
-    return reader.read_csv(
-        content,
-        parse_options=reader.ParseOptions(newlines_in_values=True),
-        convert_options=reader.ConvertOptions(
-            column_types=dict.fromkeys(text, pyarrow.large_string()),
-            strings_can_be_null=True,
-            quoted_strings_can_be_null=False,
-            null_values=[""],
-        ),
-    )
-
-
-def _suffix(path: str | os.PathLike[str]) -> str:
-    suffix = Path(path).suffix
-    check_choice("the ending of path", suffix, (".csv", ".parquet"))
-    return suffix
+        raise ValueError(f"cannot read {shown(path)} as a table of incidences: {error}") from error
 
 
 def _column(names: list[Any]) -> pyarrow.Array:
@@ -220,8 +161,8 @@ def _encode(column: pyarrow.ChunkedArray, name: str, is_text: bool) -> tuple[Ids
         kind = kind.value_type
     if not any(of(kind) for of in (types.is_integer, types.is_string, types.is_large_string, types.is_string_view)):
         raise ValueError(f"column {name!r} must hold text or integers; got {kind}. Convert it.")
-    large = column.cast(pyarrow.int64() if types.is_integer(kind) else pyarrow.large_string())
-    encoded = large.combine_chunks().dictionary_encode()
+    plain = column.cast(kind if types.is_integer(kind) else pyarrow.large_string())
+    encoded = plain.combine_chunks().dictionary_encode()
     values = encoded.dictionary.to_pylist()
     if is_text and all(map(_looks_like_integer, values)):
         values = [int(value) for value in values]

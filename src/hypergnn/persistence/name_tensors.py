@@ -74,7 +74,7 @@ def from_tensor(tensor: Tensor, how: str) -> Names:
             return array.view(dtype)
         listed = json.loads(array.tobytes(), object_hook=_decoded)
         return np.fromiter(listed, dtype=object, count=len(listed))
-    except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
         raise ValueError(f"names cannot be read: {error!r}") from error
 
 

@@ -136,6 +136,8 @@ def _header(path: str | os.PathLike[str], text: str, kind: str, form: int) -> di
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ValueError(f"{path} is damaged: its header cannot be read, {error!r}.") from error
     found = header.get("kind", kind)  # the first files did not have a kind
+    if not isinstance(found, str):
+        raise ValueError(f"{path} is damaged: the kind in its header must be text; got a {type(found).__name__}.")
     if found != kind:
         how = f" Load it with {_LOADERS[found]}." if isinstance(found, str) and found in _LOADERS else ""
         raise ValueError(f"{path} must contain a {kind}; got a {found!s:.60}.{how}")

@@ -40,7 +40,8 @@ def page_of_run(folder: Path) -> tuple[Page, list[Trained]]:
         facts.append(Fact(f"{summary.sd:.2f}", "standard deviation in points"))
     facts.append(Fact(str(len(accuracy)), counted(len(accuracy), "trial").split()[1]))
     facts.append(Fact(f"{sum(record.seconds for record in run.records):.0f} s", "training time"))
-    method = MODELS[run.configuration["config"]["model"]]
+    model = run.configuration["config"]["model"]
+    method = MODELS.get(model, model)
     rows = [{"row": method, "seed": one.seed, "value": one.test_accuracy} for one in run.records]
     chart = curves_chart({seed: run.curves(seed) for seed in sorted(run.seeds)}, "curves", title)
     page = Page(

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from hypergnn._utils.tables import quoted
+from hypergnn._utils.table_sources import quoted
 from hypergnn.datasets import Dataset
 from hypergnn.models import check_structures
 from hypergnn.persistence.models import SavedModel

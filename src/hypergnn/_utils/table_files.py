@@ -1,0 +1,192 @@
+"""Files with tables: CSV and Parquet, one file, a list of files or a folder of them."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hypergnn._utils.checks import check_choice
+from hypergnn._utils.extras import import_extra
+
+if TYPE_CHECKING:
+    import pyarrow
+
+ENDINGS = (".csv", ".parquet")
+AnyPath = str | os.PathLike[str]
+Files = AnyPath | Sequence[AnyPath]
+"""A file, a list of files, or a folder."""
+
+
+def is_file(table: Any) -> bool:
+    """Whether ``table`` is a path, or a list of paths.
+
+    Example:
+        >>> is_file("orders.csv"), is_file([Path("2023.csv"), Path("2024.csv")]), is_file([{"a": 1}])
+        (True, True, False)
+    """
+    if isinstance(table, (list, tuple)):
+        return bool(table) and all(isinstance(one, (str, os.PathLike)) for one in table)
+    return isinstance(table, (str, os.PathLike))
+
+
+def suffix_of(path: AnyPath) -> str:
+    """The ending of a file, ``.csv`` or ``.parquet``; raise if it has another."""
+    suffix = Path(path).suffix
+    check_choice("the ending of path", suffix, ENDINGS)
+    return suffix
+
+
+def header(path: AnyPath) -> list[str]:
+    r"""Read the column names of a ``.csv`` file and nothing else.
+
+    Raises:
+        ValueError: If the file is not text in UTF-8, or a name occurs twice.
+
+    Example:
+        >>> import tempfile, pathlib
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "papers.csv")
+        ...     _ = path.write_text('author,"paper, or book"\nAnn,p1\n')
+        ...     header(path)
+        ['author', 'paper, or book']
+    """
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            names = next(csv.reader(file), [])
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{os.fspath(path)} must be text in UTF-8; {error}. Save it as UTF-8 (in Excel: CSV UTF-8)."
+        ) from error
+    except csv.Error as error:
+        raise ValueError(f"{os.fspath(path)} must start with the names of its columns: {error}.") from error
+    check_unique(names)
+    return names
+
+
+def check_unique(names: Iterable[Any]) -> None:
+    """Raise if a column name occurs twice."""
+    for name, occurrences in Counter(names).items():
+        if occurrences > 1:
+            times = "twice" if occurrences == 2 else f"{occurrences} times"
+            raise ValueError(f"table must have unique column names; {name!r} occurs {times}. Rename one of them.")
+
+
+def column_names(path: Files) -> list[str]:
+    """The names of the columns of a file, of a list of files or of a folder, without reading the rows."""
+    files, is_csv = _files(path)
+    if is_csv:
+        return list(dict.fromkeys(name for file in files for name in header(file)))
+    return list(_dataset(path, files).schema.names)
+
+
+def is_csv(path: Files) -> bool:
+    """Whether a file, or the files of a list or folder, are CSV; raise if they are of both kinds or of another."""
+    return _files(path)[1]
+
+
+def shown(path: Files) -> str:
+    """The path, or the first of several, for an error message.
+
+    Example:
+        >>> shown(["2023.csv", "2024.csv"])
+        '2023.csv, …'
+    """
+    if isinstance(path, (str, os.PathLike)):
+        return os.fspath(path)
+    return os.fspath(path[0]) + (", …" if len(path) > 1 else "")
+
+
+def read_file(path: Files, *, text: Sequence[str] = (), columns: Sequence[str] | None = None) -> pyarrow.Table:
+    r"""Read ``.csv`` or ``.parquet`` files; an empty field is a missing value.
+
+    Args:
+        path: A file; a list of files of one kind, whose rows follow each other; or a folder of such files, in the order
+            of their names. A folder ``year=2024`` in a folder of Parquet files adds a column ``year``.
+        text: Columns of a CSV file to read as text, even if they look like numbers: "007" is not 7.
+        columns: The columns to read; all if omitted.
+
+    Raises:
+        FileNotFoundError: If a file does not exist.
+        ValueError: If a file is damaged, is neither CSV nor Parquet, or names a column twice.
+
+    Example:
+        >>> import tempfile, pathlib
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "films.csv")
+        ...     _ = path.write_text("title,year\n007,\n1984,1956\n")
+        ...     read_file(path, text=["title"]).to_pydict()
+        {'title': ['007', '1984'], 'year': [None, 1956]}
+    """
+    pyarrow = import_extra("pyarrow", "tables", "reading a table from a file")
+    files, is_csv = _files(path)
+    if is_csv:
+        parts = [_read_csv(pyarrow, file, text, columns) for file in files]
+        return parts[0] if len(parts) == 1 else pyarrow.concat_tables(parts, promote_options="permissive")
+    source = _dataset(path, files)
+    try:
+        return source.to_table(columns=columns)
+    except OSError as error:
+        raise ValueError(str(error)) from error
+
+
+def _files(path: Files) -> tuple[list[Path], bool]:
+    """The files, and whether they are CSV; raise if there is none, or if they are of both kinds."""
+    if isinstance(path, (str, os.PathLike)):
+        folder = Path(path)
+        if not folder.is_dir():
+            return [folder], suffix_of(folder) == ".csv"
+        files = sorted(one for one in folder.rglob("*") if one.suffix in ENDINGS and _is_data(one, folder))
+        if not files:
+            raise ValueError(f"{folder} must hold .csv or .parquet files; got none.")
+    else:
+        files = [Path(one) for one in path]
+    kinds = {suffix_of(one) for one in files}
+    if len(kinds) > 1:
+        raise ValueError(f"files of one table must be all .csv or all .parquet; got both: {files[0]}, {files[-1]}, ….")
+    return files, kinds == {".csv"}
+
+
+def _is_data(file: Path, folder: Path) -> bool:
+    """Whether a file holds rows: names that start with . or _ are those of logs and files in progress."""
+    return file.is_file() and not any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
+
+
+def _dataset(path: Files, files: Sequence[Path]) -> Any:
+    """Parquet files whose columns are read on demand."""
+    filesystem = import_extra("pyarrow.fs", "tables", "reading a table from a file").LocalFileSystem()
+    make = import_extra("pyarrow.dataset", "tables").dataset
+    for file in files:
+        with open(file, "rb"):  # raises the usual OSError for a missing file
+            pass
+    try:
+        names = import_extra("pyarrow.parquet", "tables").read_schema(files[0]).names
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{files[0]} must be a Parquet file: {error}") from error
+    check_unique(names)
+    try:
+        if isinstance(path, (str, os.PathLike)) and Path(path).is_dir():
+            return make(str(Path(path)), format="parquet", filesystem=filesystem, partitioning="hive")
+        return make(list(map(str, files)), format="parquet", filesystem=filesystem)
+    except OSError as error:
+        raise ValueError(str(error)) from error
+
+
+def _read_csv(pyarrow: Any, path: Path, text: Sequence[str], columns: Sequence[str] | None) -> pyarrow.Table:
+    names = header(path)
+    reader = import_extra("pyarrow.csv", "tables")
+    # Bytes, not a Python file: pyarrow's threads may still hold the file at interpreter exit, which then aborts.
+    return reader.read_csv(
+        pyarrow.BufferReader(path.read_bytes()),
+        parse_options=reader.ParseOptions(newlines_in_values=True),
+        convert_options=reader.ConvertOptions(
+            column_types=dict.fromkeys(text, pyarrow.large_string()),
+            include_columns=None if columns is None else [name for name in columns if name in names],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+            null_values=[""],
+        ),
+    )

@@ -1,0 +1,126 @@
+"""Networks and plain scikit-learn classifiers, trained and tested on the same random splits of a dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import BernoulliNB, GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.preprocessing import StandardScaler
+
+from hypergnn._utils.checks import check_choice, check_size
+from hypergnn.datasets import Dataset
+from hypergnn.datasets.splits import stratified_split
+from hypergnn.estimators.classifier import HypergraphClassifier
+from hypergnn.experiments.comparison import Compared, ranked
+from hypergnn.models import KINDS, paper_config
+from hypergnn.training import fit
+from hypergnn.training.pairwise import with_graph
+
+Ids = npt.NDArray[np.int64]
+OWN = "hypergraph-classifier"
+PLAIN: dict[str, Callable[[int], Any]] = {
+    "logistic-regression": lambda seed: LogisticRegression(max_iter=3000, random_state=seed),
+    "random-forest": lambda seed: RandomForestClassifier(random_state=seed),
+    "gradient-boosting": lambda seed: HistGradientBoostingClassifier(random_state=seed),
+    "naive-bayes": lambda _: GaussianNB(),
+    "nearest-neighbours": lambda _: KNeighborsClassifier(),
+}
+"""The classifiers of scikit-learn by name, each made with a seed."""
+_DENSE = ("gradient-boosting",)
+_SHARES = (0.2, 0.2)
+"""Shares of each class for validation and test."""
+
+
+def choices() -> tuple[str, ...]:
+    """The names that :func:`compare` takes: our classifier, the kinds of networks, and scikit-learn's classifiers.
+
+    Example:
+        >>> choices()[:2], "random-forest" in choices()
+        (('hypergraph-classifier', 'hyper-conv'), True)
+    """
+    return (OWN, *KINDS, *PLAIN)
+
+
+def compare(
+    data: Dataset,
+    models: Sequence[str] | None = None,
+    splits: int = 10,
+    *,
+    on_model: Callable[[str, Sequence[float]], None] | None = None,
+) -> list[Compared]:
+    """Compare classifiers on random splits of the labelled vertices, the best first.
+
+    In each split, 20 % of each class are for testing. Networks learn from 60 % and stop by the other 20 %; all other
+    classifiers learn from both. Dense features are scaled to mean 0 and variance 1 first.
+
+    Args:
+        data: The data. Its own split is not used.
+        models: Names from :func:`choices`; our classifier, the networks that need no links, and all of scikit-learn's
+            if omitted.
+        splits: Number of splits; split ``i`` has the seed ``i``, for all classifiers.
+        on_model: Called with the name and the accuracies of each classifier that is finished.
+
+    Raises:
+        ValueError: If a name is unknown or occurs twice, or a class has fewer than three labelled vertices.
+
+    Example:
+        >>> import hypergnn as hg
+        >>> digits = hg.datasets.load("digits")
+        >>> [one.name for one in compare(digits, ["naive-bayes", "nearest-neighbours"], splits=2)]
+        ['nearest-neighbours', 'naive-bayes']
+    """
+    names = [OWN, *_without_links(), *PLAIN] if models is None else list(models)
+    for name in names:
+        check_choice("model", name, choices())
+    if len(set(names)) < len(names) or not names:
+        raise ValueError(f"models must be different, at least one; got {names}.")
+    check_size("splits", splits, minimum=1)
+    x = data.x if sparse.issparse(data.x) else np.float32(StandardScaler().fit_transform(data.x))
+    drawn = [stratified_split(data.y, seed, val=_SHARES[0], test=_SHARES[1]) for seed in range(splits)]
+    accuracy: dict[str, list[float]] = {}
+    for name in names:
+        prepared = with_graph(replace(data, x=x), name) if name in KINDS else replace(data, x=x)
+        accuracy[name] = [_accuracy(name, prepared, parts, seed) for seed, parts in enumerate(drawn)]
+        if on_model is not None:
+            on_model(name, accuracy[name])
+    train, val, test = drawn[0]
+    return ranked(accuracy, test.size / (train.size + val.size))
+
+
+def _without_links() -> list[str]:
+    return [name for name, kind in KINDS.items() if "graph" not in kind.structures]
+
+
+def _accuracy(name: str, data: Dataset, parts: tuple[Ids, Ids, Ids], seed: int) -> float:
+    """The test accuracy of one classifier on one split, in percent."""
+    train, val, test = parts
+    if name in KINDS:
+        config = paper_config(data.name, name)
+        if not sparse.issparse(data.x):
+            config = replace(config, feature_scaling="none")
+        split = replace(data, train=train, val=val, test=test)
+        return float(fit(split, config, trials=1, jobs=1).records[0].test_accuracy)
+    known = np.concatenate([train, val])
+    if name == OWN:
+        few = np.full(data.y.size, -1)
+        few[known] = data.y[known]
+        found = (
+            HypergraphClassifier(random_state=seed)
+            .fit(data.x, few, hypergraph=data.hypergraph.undirected())
+            .transduction_[test]
+        )
+    else:
+        model: Any = BernoulliNB() if name == "naive-bayes" and sparse.issparse(data.x) else PLAIN[name](seed)
+        x: Any = data.x
+        if name in _DENSE and sparse.issparse(x):
+            x = x.toarray()
+        found = model.fit(x[known], data.y[known]).predict(x[test])
+    return float(100 * np.mean(found == data.y[test]))

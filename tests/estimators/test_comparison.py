@@ -1,0 +1,29 @@
+"""Classifiers compared on random splits."""
+
+from dataclasses import replace
+
+import pytest
+
+import hypergnn as hg
+from hypergnn.estimators.comparison import choices, compare
+from hypergnn.models import KINDS
+
+
+@pytest.mark.parametrize("name", ["hyper-conv", "gcn", "nearest-neighbours", "gradient-boosting", "random-forest"])
+def test_memberships_are_features_too(name, monkeypatch):
+    quick = hg.Config(max_epochs=2, hidden=2, heads=1)
+    monkeypatch.setattr("hypergnn.estimators.comparison.paper_config", lambda _, model: replace(quick, model=model))
+    orders = {
+        "who": [*range(12), *range(12)],
+        "what": [place % 2 for place in range(12)] + [2 + place for place in range(12)],
+    }
+    data = hg.datasets.from_tables(incidences=orders, labels={"who": [*range(12)], "label": ["a", "b"] * 6})
+    (found,) = compare(data, [name], splits=1)
+    assert 0 <= found.accuracy[0] <= 100
+
+
+def test_models_must_be_different():
+    data = hg.datasets.load("digits")
+    with pytest.raises(ValueError, match="models must be different"):
+        compare(data, ["mlp", "mlp"])
+    assert set(KINDS) < set(choices())

@@ -1,0 +1,49 @@
+"""Classifiers ranked over random splits."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from hypergnn.experiments.comparison import ranked
+
+THREE = {"b": [80.0, 84.0, 79.0, 82.0], "a": [85.0, 88.0, 86.0, 85.0], "c": [85.0, 87.0, 84.0, 85.0]}
+
+
+def test_the_best_comes_first_and_the_others_are_tested_against_it():
+    found = ranked(THREE, test_to_train=0.25)
+    assert [one.name for one in found] == ["a", "c", "b"]
+    assert found[0].behind == 0
+    assert found[0].p is None
+    assert found[2].behind == pytest.approx(np.mean(THREE["a"]) - np.mean(THREE["b"]))
+
+
+def test_without_overlap_the_tests_are_paired_t_tests_with_holms_adjustment():
+    _, c, b = ranked(THREE, test_to_train=0.0)
+    raw = {name: stats.ttest_rel(THREE["a"], THREE[name], alternative="greater").pvalue for name in "bc"}
+    assert raw["b"] < raw["c"]
+    assert b.p == pytest.approx(2 * raw["b"])
+    assert c.p == pytest.approx(max(raw["c"], 2 * raw["b"]))
+
+
+def test_intervals_and_tests_take_the_overlap_of_splits_into_account():
+    apart, overlapping = (ranked(THREE, test_to_train=share) for share in (0.0, 0.25))
+    low, high = stats.t.interval(0.95, 3, np.mean(THREE["a"]), stats.sem(THREE["a"]))
+    assert apart[0].summary.interval == pytest.approx((low, high))
+    widths = [np.diff(found[0].summary.interval)[0] for found in (apart, overlapping)]
+    assert widths[1] / widths[0] == pytest.approx(np.sqrt((1 / 4 + 0.25) / (1 / 4)))
+    assert overlapping[2].p > apart[2].p
+
+
+def test_equal_and_constant_results():
+    same, other = ranked({"a": [80.0, 81.0], "b": [80.0, 81.0]}, 0.25)
+    assert (same.p, other.p, other.behind) == (None, 1.0, 0.0)
+    _, worse = ranked({"a": [81.0, 82.0], "b": [80.0, 81.0]}, 0.25)
+    assert worse.p == 0.0
+    alone, single = ranked({"a": [81.0], "b": [80.0]}, 0.25)
+    assert (alone.summary.interval, single.p) == (None, None)
+
+
+@pytest.mark.parametrize("accuracy", [{}, {"a": []}, {"a": [1.0], "b": [1.0, 2.0]}])
+def test_splits_must_be_the_same(accuracy):
+    with pytest.raises(ValueError, match="the same splits for each classifier"):
+        ranked(accuracy, 0.25)
