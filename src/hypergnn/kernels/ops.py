@@ -52,7 +52,7 @@ class Operator:
         self.n_arguments, self.n_pairs = len(parts), sum(part.startswith("Incidence ") for part in parts)
         flat = ", ".join(_PAIRS.format(p.split()[1]) if p.startswith("Incidence ") else p for p in parts)
         self.forward = forward
-        run = self._packing(forward)
+        run = self._packing(lambda *given: _contiguous(forward(*given)))
         self.traced = custom_op(f"hypergnn::{name}", run, mutates_args=(), schema=f"({flat}) -> {result}")
         self.traced.register_fake(self._packing(fake))
         self.apply: Callable[..., Any] | None = None
@@ -80,6 +80,11 @@ class Operator:
 
     def _packing(self, function: Callable[..., Any]) -> Callable[..., Any]:
         return lambda *flat: function(*self._packed(flat))
+
+
+def _contiguous(made: Any) -> Any:
+    """Results laid out as the fake ones are, which compiled programs rely on."""
+    return made.contiguous() if isinstance(made, Tensor) else tuple(one.contiguous() for one in made)
 
 
 def is_plain(x: Tensor) -> bool:
