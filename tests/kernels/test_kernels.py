@@ -768,6 +768,15 @@ def test_torch_accepts_the_fused_operators():
     opcheck(fused.cross_entropy.traced, (x[:, :, 0].detach().clone().requires_grad_(), CLASSES, ROWS))
 
 
+@pytest.mark.usefixtures("backend")
+@pytest.mark.parametrize("width", [2, 64])
+def test_results_are_laid_out_as_compiled_programs_expect(width):
+    """Which the fake kernels promise: contiguous."""
+    x, grad = random(1, 40, 5), random(1, 40, width)
+    assert torch.ops.hypergnn.matmul_backward(x, grad).is_contiguous()
+    assert torch.ops.hypergnn.matmul(x, random(1, 5, width)).is_contiguous()
+
+
 @pytest.mark.slow
 def test_torch_accepts_the_operators():
     H = hypergraph("more vertices than hyperedges")

@@ -12,7 +12,7 @@ from hypergnn._utils.checks import check_number
 from hypergnn.functional.checks import Features
 from hypergnn.kernels.dispatch import is_compiled
 from hypergnn.kernels.ops import is_plain
-from hypergnn.structures.sparse_features import SparseFeatures, csr_tensor
+from hypergnn.structures.sparse_features import SparseFeatures, csr_tensor, uncompiled
 
 _MANY = 1 << 31  # entries that 32 bits do not number
 
@@ -57,11 +57,9 @@ def dropout(x: Features, p: float = 0.5, training: bool = True) -> Features:
     return _dropped_csr(x, p) if x.layout == torch.sparse_csr else _dropped(x, p)
 
 
+@uncompiled
 def _dropped_csr(x: Tensor, p: float) -> Tensor:
     return csr_tensor(x.crow_indices(), x.col_indices(), _dropped(x.values(), p), x.shape)
-
-
-_dropped_csr._torchdynamo_disable = True  # type: ignore[attr-defined]  # torch.compile cannot see into sparse tensors
 
 
 def _dropped(x: Tensor, p: float) -> Tensor:

@@ -11,7 +11,7 @@ from hypergnn import kernels
 from hypergnn.functional.checks import Features, check_like
 from hypergnn.kernels.checks import check_csr
 from hypergnn.kernels.dropout import draw, dropout
-from hypergnn.structures.sparse_features import SparseFeatures, csr_tensor
+from hypergnn.structures.sparse_features import SparseFeatures, csr_tensor, uncompiled
 
 
 def n_entries(x: Features) -> int:
@@ -66,13 +66,9 @@ def drop(x: Features, rate: float, of: object = None) -> Features:
     return _drop_csr(x, rate) if x.layout == torch.sparse_csr else dropout(x, rate, of)
 
 
+@uncompiled
 def _drop_csr(x: Tensor, rate: float) -> Tensor:
     return csr_tensor(x.crow_indices(), x.col_indices(), dropout(x.values(), rate), x.shape)
-
-
-# torch.compile cannot see into a sparse tensor, and fails where it tries. The mark is that of torch.compiler.disable,
-# which imports the compiler.
-_drop_csr._torchdynamo_disable = True  # type: ignore[attr-defined]
 
 
 def select_rows(x: Features, rows: Tensor | None) -> Features:

@@ -55,7 +55,8 @@ class Operator:
         self.n_arguments, self.n_pairs = len(parts), sum(part.startswith("Incidence ") for part in parts)
         flat = ", ".join(_PAIRS.format(p.split()[1]) if p.startswith("Incidence ") else p for p in parts)
         self.forward, self.plain = forward, plain
-        run = self._packing(_checking(forward, self.n_pairs))
+        checked = _checking(forward, self.n_pairs)
+        run = self._packing(lambda *given: _contiguous(checked(*given)))
         self.traced = custom_op(f"hypergnn::{name}", run, mutates_args=(), schema=f"({flat}) -> {result}")
         self.traced.register_fake(self._packing(fake))
         self.apply: Callable[..., Any] | None = None
@@ -85,6 +86,11 @@ class Operator:
 
     def _packing(self, function: Callable[..., Any]) -> Callable[..., Any]:
         return lambda *flat: function(*self._packed(flat))
+
+
+def _contiguous(made: Any) -> Any:
+    """Results laid out as the fake ones are, which compiled programs rely on."""
+    return made.contiguous() if isinstance(made, Tensor) else tuple(one.contiguous() for one in made)
 
 
 def is_plain(x: Tensor) -> bool:

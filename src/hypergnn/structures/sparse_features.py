@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, wraps
 from threading import Lock
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
 
 import numpy as np
 import torch
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 
     from scipy import sparse
 
+P = ParamSpec("P")
+T = TypeVar("T")
 _announcing = Lock()
 
 
@@ -118,6 +122,24 @@ def csr_tensor(
     with _announcing:
         _announce_csr()
     return torch.sparse_csr_tensor(offsets, columns, values, size=tuple(shape), check_invariants=check_invariants)
+
+
+def uncompiled(function: Callable[P, T]) -> Callable[P, T]:
+    """Run a function on sparse CSR tensors as it is: ``torch.compile`` does not support them, and fails on some.
+
+    As :func:`torch.compiler.disable`, which imports the compiler; here that is done only if it is in use.
+    """
+    disabled: list[Callable[P, T]] = []
+
+    @wraps(function)
+    def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        if "torch._dynamo" not in sys.modules:
+            return function(*args, **kwargs)
+        if not disabled:
+            disabled.append(torch.compiler.disable(function))
+        return disabled[0](*args, **kwargs)
+
+    return run
 
 
 @cache
