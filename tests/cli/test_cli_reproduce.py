@@ -12,7 +12,7 @@ from support.tables import SMALL, compact
 
 import hypergnn as hg
 from hypergnn.cli import main, progress
-from hypergnn.experiments import paper, runner
+from hypergnn.experiments import beyond, paper, runner
 from hypergnn.experiments.cells import Cell
 from hypergnn.experiments.results import Results
 from hypergnn.experiments.runner import Job, Progress
@@ -133,7 +133,7 @@ def test_without_cora_the_digits_are_compared(small, monkeypatch, capsys):
 
     far = Cell("baselines", "cora/gcn", "GCN*", "Cora", "cora", Config(max_epochs=3), None)
     monkeypatch.setattr(runner, "load", load)
-    monkeypatch.setitem(paper.TABLES, "baselines", paper.Table("baselines", "far", (far,)))
+    monkeypatch.setitem(beyond.ALL, "baselines", paper.Table("baselines", "far", (far,)))
     monkeypatch.setattr(paper, "STAND_IN", SMALL)
     assert run("--trials", 1, "--keep", "kept") == 0
     printed = capsys.readouterr()
@@ -143,7 +143,7 @@ def test_without_cora_the_digits_are_compared(small, monkeypatch, capsys):
     assert "Running the same comparison on the digits of scikit-learn instead." in printed.err
     assert printed.out.startswith("A small table\n")
     assert len(list((small / "runs" / "paper" / "digits").iterdir())) == 2
-    monkeypatch.setitem(paper.TABLES, "depth", paper.Table("depth", "far", (far,)))
+    monkeypatch.setitem(beyond.ALL, "depth", paper.Table("depth", "far", (far,)))
     assert run("depth") == 2
     assert capsys.readouterr().err == "hypergnn: no source has cora\n"
 
@@ -178,7 +178,7 @@ def test_an_interrupt_before_the_first_run_is_no_obstacle(small, monkeypatch, ca
     def stop():
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(paper.TABLES, "small", replace(SMALL, cells=SMALL.cells[:3]))  # nothing is counted
+    monkeypatch.setitem(beyond.ALL, "small", replace(SMALL, cells=SMALL.cells[:3]))  # nothing is counted
     with monkeypatch.context() as patched:
         patched.setattr("hypergnn.training.ledger.environment", stop)
         assert run("small", "--trials", 1, "--jobs", 1, "--out", "new") == 130
@@ -191,7 +191,7 @@ def test_an_interrupt_before_the_first_run_is_no_obstacle(small, monkeypatch, ca
 def test_help_names_all_tables(capsys):
     with pytest.raises(SystemExit):
         run("--help")
-    assert ", ".join(paper.TABLES) in " ".join(capsys.readouterr().out.split())
+    assert ", ".join(beyond.ALL) in " ".join(capsys.readouterr().out.split())
 
 
 def test_lines_come_with_each_run_and_now_and_then():

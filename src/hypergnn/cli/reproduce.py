@@ -116,7 +116,8 @@ def _run(
 ) -> tuple[Reproduction, list[Table], list[str] | None]:
     """Reproduce the tables. If no data is available, not even Cora, run the baselines on the digits instead."""
     from hypergnn.datasets import DataNotFoundError
-    from hypergnn.experiments.paper import STAND_IN, TABLES
+    from hypergnn.experiments.beyond import ALL
+    from hypergnn.experiments.paper import STAND_IN
     from hypergnn.experiments.runner import reproduce
 
     def run(tables: Sequence[Table], datasets: list[str] | None) -> Reproduction:
@@ -126,7 +127,7 @@ def _run(
     try:
         return run(tables, datasets), tables, datasets
     except DataNotFoundError as error:
-        if TABLES["baselines"] not in tables or (datasets is not None and "cora" not in datasets):
+        if ALL["baselines"] not in tables or (datasets is not None and "cora" not in datasets):
             raise
         print(f"{error}\n\nRunning the same comparison on the digits of scikit-learn instead.", file=sys.stderr)
         return run([STAND_IN], None), [STAND_IN], None
