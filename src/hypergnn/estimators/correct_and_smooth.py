@@ -16,10 +16,11 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from hypergnn._utils.tables import row_names
-from hypergnn.estimators.base import HypergraphEstimator, check_order, generator
+from hypergnn.estimators.base import HypergraphEstimator, check_order
 from hypergnn.estimators.compute import threads
 from hypergnn.estimators.labels import check_all_labelled, encode_labels
 from hypergnn.estimators.later import Later
+from hypergnn.estimators.learning import generator
 from hypergnn.estimators.selection.candidates import all_classes
 from hypergnn.estimators.selection.known import Known, divide
 from hypergnn.estimators.selection.smoothing import FOLDS, Smoother, choose
