@@ -60,7 +60,19 @@ def run(*arguments: object, code: str | None = None) -> subprocess.CompletedProc
 
 @needs_fork
 @pytest.mark.slow
-@pytest.mark.parametrize("parsers", [["models", "hif", "parquet"], ["planetoid", "linqs"]])
+@pytest.mark.parametrize(
+    "parsers",
+    [
+        ["models", "hif", "parquet"],
+        ["planetoid", "linqs", "runs", "results"],
+        pytest.param(
+            ["structures", "csv"],
+            marks=pytest.mark.xfail(
+                strict=False, reason="ids of loaded files and repeated columns are not checked yet"
+            ),
+        ),
+    ],
+)
 def test_a_short_run_finds_nothing(tmp_path, parsers):
     done = run(
         *parsers, "--cases", 250, "--seed", 0, "--workers", 1, "--findings", tmp_path / "f", "--json", tmp_path / "j"

@@ -83,6 +83,12 @@ def test_the_lock_has_the_versions_that_the_makefile_installs():
     assert str(locked()["torch"]).endswith("+cpu")
 
 
+def test_the_security_page_lists_every_dependency():
+    table = (ROOT / "SECURITY.md").read_text(encoding="utf-8").partition("| package | for |")[2].partition("\n\n")[0]
+    listed = {name.strip() for row in table.splitlines()[2:] for name in row.split("|")[1].split(",")}
+    assert listed == {Requirement(one).name for one in PROJECT["dependencies"]}
+
+
 def workflows() -> dict[str, dict]:
     yaml = pytest.importorskip("yaml")
     return {path.stem: yaml.safe_load(path.read_text()) for path in (ROOT / ".github" / "workflows").glob("*.yml")}

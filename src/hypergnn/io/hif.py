@@ -183,7 +183,9 @@ def _to_document(parts: Parts) -> dict[str, Any]:
 
 
 def _record(ids: dict[str, Any], row: Row, *, twice: bool) -> dict[str, Any]:
-    record, attrs = dict(ids), _as_json(row.attrs, f"attributes of {' and '.join(map(repr, ids.values()))}")
+    record, attrs = dict(ids), row.attrs
+    if attrs:
+        attrs = _as_json(attrs, f"attributes of {' and '.join(map(repr, ids.values()))}")
     if row.weight is not None or "weight" in attrs:
         record["weight"] = 1.0 if row.weight is None else row.weight
         if twice and "weight" not in attrs:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from torch import Tensor
 
 from hypergnn._utils.checks import Names, are_integers
 from hypergnn.io.attributed import AttributedHypergraph, Attributes, is_real, names_a_vertex
@@ -90,26 +91,21 @@ def to_parts(H: Hypergraph | AttributedHypergraph, *, named: bool = True) -> Par
         if vertex >= 0:
             rows[position]["centroid"] = vertices[vertex]
     pairs = zip(H.vertex.tolist(), H.hyperedge.tolist(), strict=True)
-    of_vertices, of_incidences = (
-        [None] * len(table) if weight is None else weight.tolist()
-        for table, weight in (
-            (attributed.vertices, attributed.vertex_weight),
-            (attributed.incidences, attributed.incidence_weight),
-        )
-    )
+    names = ((vertices[vertex], hyperedges[hyperedge]) for vertex, hyperedge in pairs)
     return Parts(
-        vertices=dict(zip(vertices, map(Row, attributed.vertices, of_vertices), strict=True)),
-        hyperedges=dict(zip(hyperedges, map(Row, rows, H.weight.tolist()), strict=True)),
-        incidences=dict(
-            zip(
-                ((vertices[vertex], hyperedges[hyperedge]) for vertex, hyperedge in pairs),
-                map(Row, attributed.incidences, of_incidences),
-                strict=True,
-            )
-        ),
+        vertices=_with_names(vertices, attributed.vertices, attributed.vertex_weight),
+        hyperedges=_with_names(hyperedges, rows, H.weight),
+        incidences=_with_names(names, attributed.incidences, attributed.incidence_weight),
         metadata=attributed.metadata,
         is_complex=attributed.is_complex,
     )
+
+
+def _with_names(names: Iterable[Any], attributes: list[Attributes], weight: Tensor | None) -> dict[Any, Row]:
+    if weight is None and not any(attributes):
+        return dict.fromkeys(names, Row())
+    weights = [None] * len(attributes) if weight is None else weight.tolist()
+    return dict(zip(names, map(Row, attributes, weights), strict=True))
 
 
 def from_parts(parts: Parts, *, ignore: Collection[str], attributes: bool) -> Hypergraph | AttributedHypergraph:
@@ -126,23 +122,15 @@ def from_parts(parts: Parts, *, ignore: Collection[str], attributes: bool) -> Hy
         refuse("an AttributedHypergraph", direction, ignore, ("direction",))
         return _assemble(parts)
     refuse("a Hypergraph", _losses(parts), ignore, READING, or_else="attributes=True to read it into tables")
-    bare = Parts(parts.vertices, parts.hyperedges, dict.fromkeys(parts.incidences, Row()))
-    bare.vertices = dict.fromkeys(parts.vertices, Row())
-    return _assemble(bare).hypergraph
+    return _numbered(parts)[0]
 
 
-def _assemble(parts: Parts) -> AttributedHypergraph:
+def _numbered(parts: Parts) -> tuple[Hypergraph, list[tuple[int, int]], list[Row], list[Row]]:
+    """The hypergraph, the numbers of each incidence, and the rows of vertices and hyperedges in order."""
     vertex_names, vertices = number(parts.vertices)
     hyperedge_names, hyperedges = number(parts.hyperedges)
     pairs = [(vertices[vertex], hyperedges[hyperedge]) for vertex, hyperedge in parts.incidences]
-    vertex_rows = _in_order(vertices[name] for name in parts.vertices)
-    hyperedge_rows = _in_order(hyperedges[name] for name in parts.hyperedges)
-    of_vertices, of_hyperedges = list(parts.vertices.values()), list(parts.hyperedges.values())
-    of_incidences = [
-        row for _, row in sorted(zip(pairs, parts.incidences.values(), strict=True), key=lambda one: one[0])
-    ]
-    of_vertices = [of_vertices[place] for place in vertex_rows]
-    of_hyperedges = [of_hyperedges[place] for place in hyperedge_rows]
+    of_vertices, of_hyperedges = _in_order(parts.vertices, vertices), _in_order(parts.hyperedges, hyperedges)
     centroid = [
         vertices[row.attrs["centroid"]] if names_a_vertex(row.attrs.get("centroid"), parts.vertices) else -1
         for row in of_hyperedges
@@ -157,6 +145,15 @@ def _assemble(parts: Parts) -> AttributedHypergraph:
         vertex_names=vertex_names,
         hyperedge_names=hyperedge_names,
     )
+    return H, pairs, of_vertices, of_hyperedges
+
+
+def _assemble(parts: Parts) -> AttributedHypergraph:
+    H, pairs, of_vertices, of_hyperedges = _numbered(parts)
+    of_incidences = [
+        row for _, row in sorted(zip(pairs, parts.incidences.values(), strict=True), key=lambda one: one[0])
+    ]
+    centroid = [-1] * H.n_hyperedges if H.centroid is None else H.centroid.tolist()
     return AttributedHypergraph(
         H,
         vertices=[row.attrs for row in of_vertices],
@@ -247,10 +244,12 @@ def _weights(kind: str, rows: list[Row]) -> list[float]:
         raise ValueError(f"the weight of a {kind} must be a finite number; got a whole number beyond 1e308.") from error
 
 
-def _in_order(places: Iterable[int]) -> list[int]:
-    """The inverse of a permutation: which entry comes first, which second, …."""
-    order: list[int] = np.argsort(np.fromiter(places, dtype=np.int64)).tolist()
-    return order
+def _in_order(rows: Mapping[Hashable, Row], numbers: Mapping[Hashable, int]) -> list[Row]:
+    """The rows in the order of their numbers."""
+    ordered = [Row()] * len(rows)
+    for name, row in rows.items():
+        ordered[numbers[name]] = row
+    return ordered
 
 
 def _without_centroid(attrs: Attributes, centroid: int) -> Attributes:

@@ -300,6 +300,7 @@ def read_head(folder: Path) -> dict[str, Any]:
         raise ValueError(
             f"{path} must have format {FORMAT}; got {written[0]!r}. Use the version of hypergnn that it names."
         )
+    _check_head(path, head)
     return head
 
 
@@ -341,3 +342,11 @@ def _as_curves(curves: Mapping[str, Sequence[float | None]]) -> Curves:
     }
     plain: Curves = as_plain("curves", rounded)
     return plain
+
+
+def _check_head(path: Path, head: Mapping[str, Any]) -> None:
+    """Raise unless the configuration and each environment are objects, without NaN or infinity."""
+    configuration, environments = head["configuration"], head["environments"]
+    if not isinstance(configuration, dict) or not all(isinstance(one, dict) for one in environments):
+        raise ValueError(f"{path} must describe a run by objects; it is corrupt. Restore it from a copy.")
+    as_plain(f"what {path} says", [configuration, list(environments)])

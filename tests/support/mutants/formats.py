@@ -1,7 +1,7 @@
 """Mutants of other formats: attributes that move to another row, and records that vanish."""
 
 from support.mutation import Mutant
-from support.places import argument, call, comparison, result, value, within
+from support.places import call, comparison, result, value, within
 
 ATTRIBUTED = "io/test_io_attributed.py"
 ROWS = f"{ATTRIBUTED}::test_rows_follow_the_numbers_of_the_hypergraph_whatever_the_order_of_the_file"
@@ -10,9 +10,9 @@ MERGED = f"{ATTRIBUTED}::test_repeated_records_are_merged_and_the_last_one_count
 MUTANTS = [
     Mutant(
         "rows of vertices in the order of the file",
-        "hypergnn.io:_assemble",
-        argument("_in_order", 0),
-        "range(len(vertices))",
+        "hypergnn.io:_in_order",
+        result("ordered"),
+        "list(rows.values())",
         ROWS,
     ),
     Mutant(
