@@ -239,9 +239,10 @@ def test_text_html_and_pandas_agree():
     assert json.loads(json.dumps(found.records()))[0]["kind"] == "hyperedge"
 
 
-def test_contributions_are_shown_with_their_sign_and_the_largest_first():
+@pytest.mark.parametrize("target", range(3))
+def test_contributions_are_shown_with_their_sign_and_the_largest_first(target):
     layer, x = make(hg.HypergraphAttention, heads=2, aggregate="mean"), random(7, 3)
-    found = hg.explain(layer, H, "c", x, target=0)
+    found = hg.explain(layer, H, "c", x, target=target)
     rows = [re.fullmatch(r"(\S.*?) +([+-]\d+\.\d{4})(?: +(\d+\.\d) %)?", row) for row in repr(found).splitlines()[4:]]
     assert all(rows), repr(found)
     *shown, last = [(row[1], float(row[2]), row[3]) for row in rows]

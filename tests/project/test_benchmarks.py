@@ -11,7 +11,7 @@ from scipy import sparse
 
 import hypergnn as hg
 from benchmarks import __main__ as command
-from benchmarks import isolated, large, on_cora, report
+from benchmarks import from_pyg, isolated, large, on_cora, report
 from benchmarks.inputs import skewed
 from benchmarks.measuring import Contestant, Spread, interleave, prepare, ratios
 from benchmarks.peers import DHG, DHGPlus, Matrix, Network, PyG, TorchSparse
@@ -312,3 +312,12 @@ def test_quick_is_smaller_than_full_in_everything():
 def test_the_package_does_not_import_the_benchmarks():
     sources = [path.read_text() for path in (report.ROOT / "src").rglob("*.py")]
     assert not [text for text in sources if "import benchmarks" in text or "from benchmarks" in text]
+
+
+@pytest.mark.parametrize("name", from_pyg.MODELS)
+def test_a_model_written_for_pyg_trains_with_either_layer(name):
+    from torch_geometric.nn import HypergraphConv as PyGHypergraphConv
+
+    data = hg.datasets.load("digits")
+    for layer, drop in ((PyGHypergraphConv, torch.nn.functional.dropout), (hg.pyg.HypergraphConv, hg.pyg.dropout)):
+        from_pyg.training(data, layer, drop, name)(1)

@@ -177,15 +177,23 @@ def test_dropout_acts_in_training_only_and_leaves_the_mean():
     assert torch.equal(layer(x, index, None, attr), layer(x, index, None, attr))
 
 
-def test_a_pair_that_stands_twice_is_refused_or_counted_twice_as_in_pyg():
+def test_a_pair_that_stands_twice_is_refused():
     index, x = torch.tensor([[0, 0, 1, 1], [0, 0, 0, 1]]), torch.randn(2, 3)
     with pytest.raises(ValueError, match="vertex 0 stands 2 times in hyperedge 0"):
         HypergraphConv(3, 2)(x, index)
-    for options in ({}, ATTENTION):
-        theirs, ours = PyGHypergraphConv(3, 2, **options), HypergraphConv(3, 2, **options, exact=False)
-        ours.load_state_dict(theirs.state_dict())
-        attr = torch.randn(2, 3) if options else None
-        torch.testing.assert_close(ours(x, index, None, attr), theirs(x, index, None, attr))
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("how", WEIGHTS)
+@pytest.mark.parametrize("name", OPTIONS)
+def test_repeated_pairs_count_as_in_pyg(name, how, training):
+    index = torch.tensor([[1, 0, 1, 0, 1, 2, 0, 2, 2], [1, 0, 0, 0, 0, 1, 0, 1, 2]])
+    theirs, ours = PyGHypergraphConv(6, 4, **OPTIONS[name]), HypergraphConv(6, 4, **OPTIONS[name], exact=False)
+    ours.load_state_dict(theirs.state_dict())
+    x, weights = random(4, 6).requires_grad_(), weight(3, how)
+    attr = random(3, 6).requires_grad_() if "use_attention" in OPTIONS[name] else None
+    found, expected = [run(one.double().train(training), x, index, weights, attr) for one in (ours, theirs)]
+    assert_all_close(found, expected)
 
 
 @pytest.mark.parametrize("exact", [True, False])

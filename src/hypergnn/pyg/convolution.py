@@ -136,17 +136,22 @@ class HypergraphConv(nn.Module):
                 H, weight = with_weight(structure, weight), None
         x = sparse_if_few(x)
         if self.att is None:
-            out = self._convolved(x, H, weight)
+            out = self._convolved(x, H, weight, structure.times)
         else:
             out = self._attended(x, H, weight, hyperedge_attr, structure)
         return out if self.bias is None else out + self.bias
 
-    def _convolved(self, x: Features, H: Hypergraph, weight: Tensor | None) -> Tensor:
+    def _convolved(self, x: Features, H: Hypergraph, weight: Tensor | None, times: Tensor | None) -> Tensor:
         projection = self.lin.weight.t()
-        if self.exact or weight is None:
+        if self.exact or (weight is None and times is None):
             return functional.hypergraph_conv(x, H, normalization="row", projection=projection, weight=weight)
-        left, middle = _counted(H, weight)
-        return kernels.transition(project(x, projection), H.senders, H.receivers, left=left, middle=middle)
+        values = None if times is None else times.to(x.dtype).unsqueeze(-1)  # (n_incidences, 1)
+        left, middle = _counted(H, x.dtype, weight, values)
+        narrow = project(x, projection).to(x.dtype)
+        if values is None:
+            return kernels.transition(narrow, H.senders, H.receivers, left=left, middle=middle)
+        rows = narrow.unsqueeze(-2)  # (N, 1, F'): one head
+        return kernels.transition(rows, H.senders, H.receivers, left=left, middle=middle, values=values).squeeze(-2)
 
     def _attended(
         self, x: Features, H: Hypergraph, weight: Tensor | None, attr: Features | None, structure: Structure
@@ -158,13 +163,16 @@ class HypergraphConv(nn.Module):
         incidence = functional.attention_incidence(
             projected, of_hyperedges, H, a_vertex, a_hyperedge, softmax_over=over, negative_slope=self.negative_slope
         )  # (n_incidences, heads)
-        dropped = self._dropped(incidence, structure.order)
+        values = None if structure.times is None else structure.times.to(incidence.dtype).unsqueeze(-1)
+        if values is not None:
+            incidence = _softmax_of_repeated(incidence * values, H, over)
+        dropped = self._dropped(incidence, structure.place, values)
         if self.exact:
             out = attended_transition(
                 projected, H, incidence, normalization="row", weight=weight, dropped=dropped, softmax_over=over
             )
         else:
-            left, middle = _counted(H, incidence.new_ones(H.n_hyperedges) if weight is None else weight)
+            left, middle = _counted(H, incidence.dtype, weight, values)
             out = kernels.transition(projected, H.senders, H.receivers, left=left, middle=middle, values=dropped)
         return out.flatten(-2) if self.concat else out.mean(-2)
 
@@ -179,24 +187,40 @@ class HypergraphConv(nn.Module):
             return None
         raise ValueError("hyperedge_attr must be given with exact=False: PyG has no attention without it.")
 
-    def _dropped(self, incidence: Tensor, order: Tensor) -> Tensor:
-        """The incidence after dropout; with ``exact=False``, what PyG drops of its incidences in their own order."""
+    def _dropped(self, incidence: Tensor, place: Tensor | None, times: Tensor | None) -> Tensor:
+        """The incidence after dropout; with ``exact=False``, after what PyG drops of its columns in their own order."""
         if not self.training or self.dropout == 0:
             return incidence
-        if self.exact:
+        if place is None:
             return drop(incidence, self.dropout)
-        return incidence * nn.functional.dropout(torch.ones_like(incidence), self.dropout)[order]
+        columns = nn.functional.dropout(incidence.new_ones(place.shape[0], self.heads), self.dropout)
+        left = torch.zeros_like(incidence).index_add(0, place, columns)
+        return incidence * (left if times is None else left / times)
 
     def __repr__(self) -> str:
         """As PyG shows it."""
         return f"{type(self).__name__}({self.in_channels}, {self.out_channels})"
 
 
-def _counted(H: Hypergraph, weight: Tensor) -> tuple[Tensor, Tensor]:
-    """``D^-1`` and ``B^-1`` as PyG takes them, from zeros and ones: ``(N, 1)`` and ``(M, 1)``."""
-    degree = kernels.segment_sum(weight.unsqueeze(-1), by=H.senders)  # D  (N, 1)
-    size = H._hyperedge_degree.to(weight.dtype).unsqueeze(-1)  # B  (M, 1)
+def _counted(H: Hypergraph, dtype: torch.dtype, weight: Tensor | None, times: Tensor | None) -> tuple[Tensor, Tensor]:
+    """``D^-1`` and ``B^-1`` as PyG takes them, from zeros and ones: ``(N, 1)`` and ``(M, 1)``.
+
+    Args:
+        H: The hypergraph.
+        dtype: The dtype of the features.
+        weight: Weights of the hyperedges; all ones if ``None``.
+        times: How often each incidence is listed, ``(n_incidences, 1)``; once if ``None``.
+    """
+    counts = torch.ones(H.n_incidences, 1, dtype=dtype, device=H.device) if times is None else times
+    degree = kernels.value_sums(counts, H.senders, weight)  # D  (N, 1)
+    size = kernels.value_sums(counts, H.senders.T)  # B  (M, 1)
     return _inverse(degree), _inverse(size)
+
+
+def _softmax_of_repeated(incidence: Tensor, H: Hypergraph, over: SoftmaxOver) -> Tensor:
+    """The softmax over all columns from one over different ones, each times the number of its columns."""
+    by, group = (H.senders, H.vertex) if over == "hyperedges" else (H.senders.T, H.hyperedge)
+    return incidence / kernels.value_sums(incidence, by).index_select(0, group)
 
 
 def _inverse(degree: Tensor) -> Tensor:

@@ -33,8 +33,10 @@ class Structure:
     """A hypergraph made of ``hyperedge_index``."""
 
     H: Hypergraph
-    order: Tensor
-    """Which column of ``hyperedge_index`` each incidence is, ``(n_incidences,)``."""
+    place: Tensor | None = None
+    """Which incidence each column of ``hyperedge_index`` is, where columns may repeat."""
+    times: Tensor | None = None
+    """How often each incidence is listed, ``(n_incidences,)`` float64; ``None`` if all are listed once."""
     weighted: tuple[Tensor, Hypergraph] | None = None
     """The last weights that were given, and the hypergraph with them."""
 
@@ -139,15 +141,17 @@ def _made(ids: Tensor, n_vertices: int, may_repeat: bool) -> Structure:
     vertex = as_ids("hyperedge_index[0]", ids[0], n_vertices, "the number of rows of x")
     n_hyperedges = int(ids[1].max()) + 1 if ids.shape[1] else 0
     hyperedge = as_ids("hyperedge_index[1]", ids[1], max(n_hyperedges, 0), "the number of hyperedges")
-    if may_repeat:
-        return _sorted(ids, n_vertices, n_hyperedges)
+    if not may_repeat:
+        return Structure(Hypergraph.from_incidence(vertex, hyperedge, n_vertices, n_hyperedges).to(ids.device))
+    pairs, place, times = np.unique(vertex * n_hyperedges + hyperedge, return_inverse=True, return_counts=True)
+    vertex, hyperedge = np.divmod(pairs, max(n_hyperedges, 1))
     H = Hypergraph.from_incidence(vertex, hyperedge, n_vertices, n_hyperedges).to(ids.device)
-    order = np.lexsort((hyperedge, vertex))
-    return Structure(H, torch.from_numpy(order).to(ids.device))
+    repeats = torch.from_numpy(times).double().to(ids.device) if (times > 1).any() else None
+    return Structure(H, torch.from_numpy(place.reshape(-1)).to(ids.device), repeats)
 
 
 def _sorted(ids: Tensor, n_vertices: int, n_hyperedges: int | None = None) -> Structure:
-    """The hypergraph by operators of torch, which a traced program can hold and which repeated pairs do not disturb."""
+    """The hypergraph by operators of torch, which a traced program can hold; no pair may stand twice."""
     n_hyperedges = int(ids[1].max()) + 1 if n_hyperedges is None else n_hyperedges
     order = torch.argsort(ids[0] * n_hyperedges + ids[1], stable=True)
     vertex, hyperedge = ids[0][order], ids[1][order]
@@ -164,7 +168,7 @@ def _sorted(ids: Tensor, n_vertices: int, n_hyperedges: int | None = None) -> St
     incidence = Incidence(*(None if one is None else one.to(index) for one in parts))  # type: ignore[arg-type]
     weight = torch.ones(n_hyperedges, dtype=torch.float64, device=ids.device)
     degrees = incidence.offsets.diff().double(), incidence.back_offsets.diff().double()
-    return Structure(Hypergraph(incidence, weight, *degrees), order)
+    return Structure(Hypergraph(incidence, weight, *degrees), place=torch.argsort(order))
 
 
 def _offsets(ascending: Tensor, n_groups: int) -> Tensor:

@@ -1,7 +1,7 @@
 """Mutants of the layer for programs written with PyG, of batches and of readouts."""
 
 from support.mutation import Mutant
-from support.places import argument, comparison, condition, result, value
+from support.places import argument, comparison, condition, value
 
 CONVOLUTION = "pyg/test_convolution.py"
 KNOWN = "pyg/test_known.py"
@@ -26,8 +26,8 @@ MUTANTS = [
     Mutant(
         "PyG: dropout of another order",
         "hypergnn.pyg:HypergraphConv._dropped",
-        result("ones_like"),
-        "incidence * nn.functional.dropout(torch.ones_like(incidence), self.dropout)",
+        argument("index_add", 1),
+        "_.flip(0)",
         AS_IN_PYG,
     ),
     Mutant(
