@@ -28,8 +28,8 @@ class Operator:
     """One step for autograd, ``torch.compile`` and ``torch.export``.
 
     Whatever traces the program sees a custom operator of torch's, which takes an incidence as its six tensors. Whatever
-    transforms it sees the operations of ``plain``. Plain tensors take a shortcut with the same rules, because calling a custom operator costs more than the
-    work on a small hypergraph.
+    transforms it sees the operations of ``plain``. Plain tensors take a shortcut with the same rules, because calling a
+    custom operator costs more than the work on a small hypergraph.
 
     Args:
         signature: ``name(Tensor x, Incidence by, …) -> Tensor``; incidences come last.

@@ -120,8 +120,8 @@ def _check_losses(kind: str, losses: Sequence[float], state: _State, epoch: int,
     for place, loss in enumerate(losses, first):
         if not math.isfinite(loss):
             raise ValueError(
-                f"training has diverged: the {kind} loss of seed {state.seeds[place]} is {loss} in epoch {epoch}. Use a "
-                f"smaller learning_rate than {state.optimizer.rate:g}, and look for very large features."
+                f"training has diverged: the {kind} loss of seed {state.seeds[place]} is {loss} in epoch {epoch}. Use "
+                f"a smaller learning_rate than {state.optimizer.rate:g}, and look for very large features."
             )
 
 
