@@ -1,4 +1,4 @@
-"""The cache of compiled kernels: damage is noticed, others cannot write to it, and it is written whole or not at all."""
+"""The cache of compiled kernels: damage is noticed, others cannot write to it, and files are written whole."""
 
 import os
 import stat
@@ -46,7 +46,7 @@ def test_a_kernel_is_compiled_once_for_each_signature(folder):
 @pytest.mark.parametrize(
     "damage",
     [
-        lambda content: b"",
+        lambda _: b"",
         lambda content: content[:10],
         lambda content: content[:-1],
         lambda content: content[: len(content) // 2],
@@ -113,7 +113,8 @@ def test_a_folder_behind_a_link_is_not_used(folder, tmp_path_factory):
         assert run() == (2, False)
 
 
-def test_a_cache_that_cannot_be_written_stops_nobody(folder, monkeypatch):
+@pytest.mark.usefixtures("folder")
+def test_a_cache_that_cannot_be_written_stops_nobody(monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
