@@ -83,7 +83,7 @@ class HypergraphConv(Layer):
         return self._with_bias(self._linear(x, H))
 
     def _linear(self, x: Features, H: TwoSided) -> Tensor:
-        check_hypergraph(H)
+        check_hypergraph(H, reads=False)
         self._check(x, H.n_vertices, H.device)
         return self._aggregated(self._propagate(x, H, projection=self.projection), x, H.rows)
 
