@@ -59,7 +59,7 @@ def test_forward_derivatives_are_those_of_a_small_step(layer):
 
 
 def test_gradients_of_torch_func_are_those_of_autograd(layer):
-    function, x, _ = layer
+    function, x, _direction = layer
     own = x.clone().requires_grad_()
     (expected,) = torch.autograd.grad(function(own).square().sum(), own)
     torch.testing.assert_close(grad(lambda x: function(x).square().sum())(x), expected)

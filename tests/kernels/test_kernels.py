@@ -551,7 +551,7 @@ def test_kernels_compile_without_a_cache_folder(monkeypatch):
 
 
 def test_compiled_code_is_cached_until_a_source_changes():
-    assert segment_loops.gather._cache._cache_file._source_stamp == jit._sources()
+    assert segment_loops.gather._cache._cache_file.stamp == jit._sources()
     assert len(jit._sources()) == 64
     folder = Path(jit.__file__).parent
     compiled = {

@@ -54,14 +54,15 @@ def check_like(name: str, tensor: object, x: Tensor | SparseFeatures, shape: tup
         raise ValueError(f"{name} must be on the device of x, {x.device}; got {tensor.device}. Move one with .to().")
 
 
-def check_hypergraph(H: object) -> None:
-    """Raise unless ``H`` is a hypergraph or a block of one, and sound."""
+def check_hypergraph(H: object, *, reads: bool = True) -> None:
+    """Raise unless ``H`` is a hypergraph or a block of one, and sound, unless that is checked later."""
     if not isinstance(H, TwoSided):
         raise TypeError(
             f"H must be a Hypergraph or a Block; got {type(H).__name__}. "
             "Make one, e.g. with Hypergraph.from_incidence(vertex, hyperedge, n_vertices, n_hyperedges)."
         )
-    H.check()
+    if reads:
+        H.check()
 
 
 def check_graph(graph: object, *, may_be_shared: bool = False) -> None:

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from hypergnn.kernels import checks, composed, dispatch, ops
 from hypergnn.kernels.dispatch import compiled, is_compiled
-from hypergnn.structures.incidence import KNOWN, Incidence
+from hypergnn.structures.incidence import KNOWN, Incidence, Known
 
 __all__ = [
     "Dropout",
@@ -63,20 +63,13 @@ def segment_sum(x: Tensor, by: Incidence, values: Tensor | None = None, dropout:
         ``(..., groups, features)`` or ``(..., groups, heads, features)``; exactly 0 for an empty group.
     """
     own = 2 if values is None or dropout is not None else 3
-    checks.check_dense("x", x, own)
-    n_places = _check_pairs(x, by)
-    if x.shape[-own] != by.n_columns:
-        raise ValueError(f"x must have {by.n_columns} rows, one per member; got {tuple(x.shape)}.")
-    if values is not None and dropout is not None:
-        checks.check_dense("values", values)
-        if x.dim() != 3 or values.dim() != 1:
-            raise ValueError("x must be (trials, members, features) and values (incidences,) with dropout.")
-        _check_values("values", values.unsqueeze(-1), by, n_places, 1, x)
-        checks.check_draws(x, x.shape[0], values.shape[0], dropout)
-    elif dropout is not None:
-        raise ValueError("values must be given with dropout, which drops some of them.")
+    known = _known(by)
+    if x.dim() < own or x.shape[-own] != known.n_columns:
+        raise ValueError(f"x must have {known.n_columns} rows, one per member; got {tuple(x.shape)}.")
+    if dropout is not None:
+        _check_dropped(x, by, known, values, dropout)
     elif values is not None:
-        _check_values("values", values, by, n_places, x.shape[-2], x)
+        _check_values("values", values, by, known, x.shape[-2], x)
     if dropout is not None and values is not None:
         total: Tensor = _steps(x).dropped_sum(x, values, dropout.keys, dropout.rate, by)
         return total
@@ -114,8 +107,8 @@ def transition(
         The shape of ``x`` with a row per receiver, and with the trials of all factors.
     """
     own = 2 if values is None else 3
-    _check_sides(x, own, senders, receivers, left, middle, right)
-    if values is None and receiver_values is None and _are_fixed(left, middle, right):
+    are_fixed = _check_sides(x, own, senders, receivers, left, middle, right)
+    if are_fixed and values is None and receiver_values is None:
         flat = x if x.dim() == 3 else _flat(x, x.shape[:-2], 2)
         out: Tensor = _steps(x).transition(flat, left, middle, right, None, None, False, senders, receivers)[0]
         return out if x.dim() == 3 else out.reshape(*x.shape[:-2], *out.shape[-2:])
@@ -142,11 +135,9 @@ def activated_transition(
     bias: Tensor | None,
 ) -> Tensor:
     """ELU of :func:`transition` plus a bias, ``(trials or none, F)``; in one step where nothing is learned."""
-    checks.check_dense("x", x, 2)
-    is_more = x.dim() > 3 or _any_learned(x, bias) or not ops.is_plain(x) or not _are_fixed(left, middle, right)
-    if is_more or _steps(x) is composed:
+    are_fixed = _check_sides(x, 2, senders, receivers, left, middle, right)
+    if not are_fixed or x.dim() > 3 or _any_learned(x, bias) or not ops.is_plain(x) or _steps(x) is composed:
         return elu_dropout(transition(x, senders, receivers, left=left, middle=middle, right=right), bias)
-    _check_sides(x, 2, senders, receivers, left, middle, right)
     x, bias = _of_trials(x, bias)
     factors = (None, None, left, middle, right)
     activated: Tensor = compiled.backend.transition(x, senders, receivers, *factors, activates=True, bias=bias)
@@ -161,10 +152,10 @@ def value_sums(values: Tensor, by: Incidence, weight: Tensor | None = None) -> T
         by: The grouping.
         weight: Factor of each member, ``(..., members)``; ``None`` is 1.
     """
-    checks.check_dense("values", values, 2)
-    _check_values("values", values, by, _check_pairs(values, by), values.shape[-1], values)
-    if weight is not None:
-        checks.check_ends("weight", weight, (by.n_columns,), "one entry per member", values)
+    known = _known(by)
+    _check_values("values", values, by, known, values.shape[-1], values)
+    if weight is not None and not _ends_in(weight, values, known.n_columns):
+        checks.check_ends("weight", weight, (known.n_columns,), "one entry per member", values)
     batch = values.shape[:-2] if weight is None else _batch(values.shape[:-2], weight.shape[:-1])
     weights = None if weight is None else weight[None]
     if weight is not None and weight.dim() > 1:
@@ -177,7 +168,6 @@ def value_sums(values: Tensor, by: Incidence, weight: Tensor | None = None) -> T
 
 def inverse(degree: Tensor, *, root: bool, least: float) -> Tensor:
     """``1 / degree``, or its root; 0 where there is no more than the least degree."""
-    checks.check_dense("degree", degree)
     inverted: Tensor = _steps(degree).inverse(degree, root, least)
     return inverted
 
@@ -194,10 +184,11 @@ def attend(ours: Tensor, theirs: Tensor, by: Incidence, slope: float) -> Tensor:
     Returns:
         ``(..., incidences, heads)``.
     """
-    checks.check_dense("ours", ours, 2)
-    _check_in_order(by, _check_pairs(ours, by))
-    checks.check_ends("ours", ours, (by.n_rows, ours.shape[-1]), "one entry per group and head")
-    checks.check_ends("theirs", theirs, (by.n_columns, ours.shape[-1]), "one entry per member and head", ours)
+    known, n_heads = _in_order(by), ours.shape[-1]
+    if not _ends_in(ours, ours, known.n_rows, n_heads):
+        checks.check_ends("ours", ours, (known.n_rows, n_heads), "one entry per group and head")
+    if not _ends_in(theirs, ours, known.n_columns, n_heads):
+        checks.check_ends("theirs", theirs, (known.n_columns, n_heads), "one entry per member and head", ours)
     batch = _batch(ours.shape[:-2], theirs.shape[:-2])
     softmax: Tensor = _steps(ours).attend(_flat(ours, batch, 2), _flat(theirs, batch, 2), slope, by)
     return softmax.reshape(*batch, *softmax.shape[-2:])
@@ -205,9 +196,11 @@ def attend(ours: Tensor, theirs: Tensor, by: Incidence, slope: float) -> Tensor:
 
 def head_scores(x: Tensor, *vectors: Tensor) -> tuple[Tensor, ...]:
     """Inner products of ``x`` ``(..., n, heads, features)`` with each of some vectors ``(..., heads, features)``."""
-    checks.check_dense("x", x, 3)
+    if x.dim() < 3:
+        checks.check_dense("x", x, 3)
     for one in vectors:
-        checks.check_ends("vectors", one, tuple(x.shape[-2:]), "one entry per head and feature", x)
+        if not _ends_in(one, x, *x.shape[-2:]):
+            checks.check_ends("vectors", one, tuple(x.shape[-2:]), "one entry per head and feature", x)
     batch = _batch(x.shape[:-3], *[one.shape[:-2] for one in vectors])
     together = torch.stack([_flat(one, batch, 2) for one in vectors], 1)  # (batch, k, heads, features)
     scores: Tensor = _steps(x).head_scores(_flat(x, batch, 3), together)
@@ -234,20 +227,20 @@ def segment_max(x: Tensor, by: Incidence) -> Tensor:
 
 def segment_softmax(logits: Tensor, by: Incidence) -> Tensor:
     """Softmax of ``logits``, ``(..., incidences, heads)``, over the incidences of each group."""
-    checks.check_dense("logits", logits, 2)
-    _check_in_order(by, _check_pairs(logits, by))
-    checks.check_ends("logits", logits, (by.n_pairs, logits.shape[-1]), "one entry per incidence and head")
+    if not _ends_in(logits, logits, _in_order(by).n_places, logits.shape[-1]):
+        checks.check_ends("logits", logits, (by.n_pairs, logits.shape[-1]), "one entry per incidence and head")
     softmax: Tensor = ops.segment_softmax(_flat(logits, logits.shape[:-2], 2), by)
     return softmax.reshape(logits.shape)
 
 
 def matmul(x: Tensor, projection: Tensor) -> Tensor:
     """``x`` ``(trials or none, N, F)`` times ``projection`` ``(trials, F, F')``, each trial computed by itself."""
-    if x.dim() < 2 or projection.dim() != 3 or x.shape[-1] != projection.shape[1] or x.dtype != projection.dtype:
+    wide = x if x.dim() == 3 else x.unsqueeze(0)
+    (trials, _, depth), shape = wide.shape if wide.dim() == 3 else (0, 0, 0), projection.shape
+    is_fitting = len(shape) == 3 and depth == shape[1] and (trials == shape[0] or trials == 1)
+    if not is_fitting or x.dtype != projection.dtype:
         checks.check_product(x, projection)
-    if x.dim() > 2 and (x.dim() > 3 or x.shape[0] not in (1, projection.shape[0])):
-        checks.check_product(x, projection)
-    product: Tensor = ops.matmul(x if x.dim() == 3 else x.unsqueeze(0), projection)
+    product: Tensor = ops.matmul(wide, projection)
     return product
 
 
@@ -310,45 +303,78 @@ def _of_trials(x: Tensor, bias: Tensor | None) -> tuple[Tensor, Tensor | None]:
     return x, bias if x.dim() == 2 or bias.shape[:-1] == x.shape[:1] else bias.expand(x.shape[0], -1)
 
 
-def _check_pairs(x: Tensor, *sides: Incidence) -> int:
-    """Raise unless pairs are sound, unchanged and where ``x`` is; return how many places the values of the last have.
+def _known(pairs: Incidence) -> Known:
+    """What is known of pairs, which are sound and unchanged; or raise.
 
-    This is :meth:`Incidence.check <hypergnn.structures.Incidence.check>` without leaving this file if it is known.
+    The same as :meth:`Incidence.check <hypergnn.structures.Incidence.check>`, but quicker if they are known already.
     """
-    n_places = sides[-1].members.shape[0]
-    if torch.compiler.is_compiling():
-        return n_places
-    for pairs in sides:
+    if not torch.compiler.is_compiling():
         known = KNOWN.get(tuple(map(id, pairs)))
-        if known is None or known.changes != sum([0 if one is None else one._version for one in pairs]):
-            known = pairs.check()
-        if pairs.offsets.device != x.device:
-            raise ValueError(f"x is on {x.device} but its structure on {pairs.offsets.device}: move one by .to().")
-        n_places = pairs.n_pairs if known is None else known.n_places
-    return n_places
+        offsets, members, position, back_offsets, back_members, back_position = pairs
+        if known is not None and known.changes >= 0:
+            changes = offsets._version + members._version + back_offsets._version + back_members._version
+            changes += 0 if position is None else position._version
+            if known.changes == changes + (0 if back_position is None else back_position._version):
+                return known
+        known = pairs.check()
+        if known is not None:
+            return known
+    return Known(-1, pairs.n_pairs, pairs.n_rows, pairs.n_columns)
 
 
-def _check_sides(x: Tensor, n_own: int, senders: Incidence, receivers: Incidence, *factors: Tensor | None) -> None:
-    """Raise unless there is a row for each sender, and a factor for each receiver, hyperedge and sender if any."""
-    n_senders, n_hyperedges = senders.offsets.shape[0] - 1, senders.back_offsets.shape[0] - 1
-    if x.dim() < n_own or x.shape[-n_own] != n_senders:
-        raise ValueError(f"x must have {n_senders} rows, one per member; got {tuple(x.shape)}.")
-    if receivers is senders:
-        _check_pairs(x, senders)
-    else:
-        _check_pairs(x, senders, receivers)
-        if receivers.back_offsets.shape[0] - 1 != n_hyperedges:
-            raise ValueError(f"receivers must have the {n_hyperedges} hyperedges of the senders.")
-    n_heads = x.shape[-2] if n_own == 3 else 1
-    sizes = (receivers.offsets.shape[0] - 1, n_hyperedges, n_senders)
-    for name, one, size in zip(("left", "middle", "right"), factors, sizes, strict=True):
+def _in_order(pairs: Incidence) -> Known:
+    """The same of pairs whose results, one per incidence, have no places elsewhere."""
+    known = _known(pairs)
+    if known.n_places != pairs.members.shape[0]:
+        raise ValueError("by must have a place for each of its incidences; these are some rows of a larger whole.")
+    return known
+
+
+def _ends_in(x: Tensor, like: Tensor, *ends: int) -> bool:
+    """Whether the last axes are these, and the dtype is the same."""
+    return x.shape[-len(ends) :] == ends and x.dtype == like.dtype
+
+
+def _check_sides(
+    x: Tensor,
+    n_own: int,
+    senders: Incidence,
+    receivers: Incidence,
+    left: Tensor | None,
+    middle: Tensor | None,
+    right: Tensor | None,
+) -> bool:
+    """Raise unless there is a row for each sender, and a factor for each receiver, hyperedge and sender if any.
+
+    Returns:
+        Whether no factor is learned and each, ``(1, rows, 1)``, is the same for all trials and heads.
+    """
+    sent = _known(senders)
+    received = sent if receivers is senders else _known(receivers)
+    shape, dtype = x.shape, x.dtype
+    if len(shape) < n_own or shape[-n_own] != sent.n_rows:
+        raise ValueError(f"x must have {sent.n_rows} rows, one per member; got {tuple(shape)}.")
+    if received.n_columns != sent.n_columns:
+        raise ValueError(f"receivers must have the {sent.n_columns} hyperedges of the senders.")
+    are_fixed, learning = True, torch.is_grad_enabled()
+    for name, one, size in (
+        ("left", left, received.n_rows),
+        ("middle", middle, sent.n_columns),
+        ("right", right, sent.n_rows),
+    ):
         if one is None:
             continue
-        shape = one.shape
-        if len(shape) < 2 or shape[-2] != size or (shape[-1] != 1 and shape[-1] != n_heads):
-            raise ValueError(f"{name} must have shape (..., {size}, {n_heads} or 1); got {tuple(shape)}.")
-        if one.dtype != x.dtype or one.device != x.device:
+        own = one.shape
+        if own != (1, size, 1):
+            are_fixed = False
+            n_heads = shape[-2] if n_own == 3 else 1
+            if len(own) < 2 or own[-2] != size or (own[-1] != 1 and own[-1] != n_heads):
+                raise ValueError(f"{name} must have shape (..., {size}, {n_heads} or 1); got {tuple(own)}.")
+        if one.dtype != dtype:
             checks.check_alike(name, one, x)
+        if learning and one.requires_grad:
+            are_fixed = False
+    return are_fixed
 
 
 def _check_both_values(
@@ -359,30 +385,35 @@ def _check_both_values(
         if receiver_values is not None:
             raise ValueError("receiver_values must come with values of the senders.")
         return
-    n_heads = x.shape[-2]
-    _check_values("values", values, senders, _check_pairs(x, senders), n_heads, x)
+    _check_values("values", values, senders, _known(senders), x.shape[-2], x)
     if receiver_values is not None:
-        _check_values("receiver_values", receiver_values, receivers, _check_pairs(x, receivers), n_heads, x)
-    elif any(one is not other for one, other in zip(senders, receivers, strict=True)):
+        _check_values("receiver_values", receiver_values, receivers, _known(receivers), x.shape[-2], x)
+    elif receivers is not senders and any(one is not other for one, other in zip(senders, receivers, strict=True)):
         raise ValueError("receiver_values must be given: the pairs of the receivers are not those of the senders.")
 
 
-def _check_values(name: str, values: Tensor, by: Incidence, n_places: int, n_heads: int, x: Tensor) -> None:
+def _check_values(name: str, values: Tensor, by: Incidence, known: Known, n_heads: int, x: Tensor) -> None:
     """Raise unless there is a value for each incidence and head; pairs of some rows may have those of all rows."""
+    if _ends_in(values, x, known.n_places, n_heads):
+        return
     checks.check_dense(name, values, 2)
     given, n_incidences = values.shape[-2], by.n_pairs
     may_be_some = by.position is not None and by.back_position is not None and not values.requires_grad
-    if given < n_places or (given > n_incidences and not may_be_some) or values.shape[-1] != n_heads:
+    if given < known.n_places or (given > n_incidences and not may_be_some) or values.shape[-1] != n_heads:
         heads = "" if values.shape[-1] == n_heads else f" and {n_heads} heads"
         shape = tuple(values.shape)
         raise ValueError(f"{name} must have an entry for each of {n_incidences} incidences{heads}; got {shape}.")
     checks.check_alike(name, values, x)
 
 
-def _check_in_order(by: Incidence, n_places: int) -> None:
-    """Raise if the results, one per incidence, would have places elsewhere."""
-    if n_places != by.n_pairs:
-        raise ValueError("by must have a place for each of its incidences; these are some rows of a larger whole.")
+def _check_dropped(x: Tensor, by: Incidence, known: Known, values: Tensor | None, dropout: Dropout) -> None:
+    """Raise unless values that the trials share can be dropped for each of them."""
+    if values is None:
+        raise ValueError("values must be given with dropout, which drops some of them.")
+    if x.dim() != 3 or values.dim() != 1:
+        raise ValueError("x must be (trials, members, features) and values (incidences,) with dropout.")
+    _check_values("values", values.unsqueeze(-1), by, known, 1, x)
+    checks.check_draws(x, x.shape[0], values.shape[0], dropout)
 
 
 _known_steps: dict[tuple[str, str, torch.dtype], ModuleType] = {}
@@ -421,17 +452,6 @@ def _shared(x: Tensor, batch: tuple[int, ...]) -> Tensor:
     if x.dim() == 2:
         return x.unsqueeze(0)
     return x.reshape(1, *x.shape[-2:]) if prod(x.shape[:-2]) == 1 else _flat(x, batch, 2)
-
-
-def _are_fixed(*factors: Tensor | None) -> bool:
-    """Whether no factor is learned and each, ``(1, rows, 1)``, is the same for all trials and heads."""
-    learning = torch.is_grad_enabled()
-    for one in factors:
-        if one is not None and (one.dim() != 3 or one.shape[0] != 1 or one.shape[2] != 1):
-            return False
-        if learning and one is not None and one.requires_grad:
-            return False
-    return True
 
 
 def _any_learned(*tensors: Tensor | None) -> bool:

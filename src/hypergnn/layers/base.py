@@ -82,10 +82,13 @@ class Layer(nn.Module):
     def _with_bias(self, linear: Tensor) -> Tensor:
         return linear if self.bias is None else linear + self.bias.unsqueeze(-2)
 
-    def _ways(self, H: TwoSided | tuple[TwoSided, TwoSided]) -> tuple[TwoSided, ...]:
-        """The structures that the layer propagates over: one, or one for each direction."""
+    def _ways(self, H: TwoSided | tuple[TwoSided, TwoSided], *, reads: bool = True) -> tuple[TwoSided, ...]:
+        """The structures that the layer propagates over: one, or one for each direction.
+
+        Without ``reads``, whoever gets them checks what they hold.
+        """
         for one in H if isinstance(H, tuple) else (H,):
-            check_hypergraph(one)
+            check_hypergraph(one, reads=reads)
         return ways(H, self.direction)
 
     def _of_way(self, parameter: Tensor, number: int, dim: int) -> Tensor:

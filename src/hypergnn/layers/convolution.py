@@ -95,7 +95,7 @@ class HypergraphConv(Layer):
         return self._with_bias(self._linear(x, H))
 
     def _linear(self, x: Features, H: TwoSided | tuple[TwoSided, TwoSided]) -> Tensor:
-        structures = self._ways(H)
+        structures = self._ways(H, reads=False)
         self._check(x, structures[0].n_vertices, structures[0].device)
         outs = [
             self._propagate(x, one, projection=self._of_way(self.projection, number, -1))

@@ -62,9 +62,12 @@ class Structure:
         )
 
     def __post_init__(self) -> None:
-        """Note how often the tensors have been changed so far."""
-        if not torch.compiler.is_compiling():
-            object.__setattr__(self, "_made", self._changes())
+        """Note how often the tensors have been changed so far; those of the inference mode do not count it."""
+        if torch.compiler.is_compiling():
+            return
+        values = [getattr(self, name) for name in self._names()]
+        tensors = tuple(one for one in values if isinstance(one, Tensor) and not one.is_inference())
+        object.__setattr__(self, "_made", (sum(one._version for one in tensors), tensors))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the fields; :func:`restored` checks what it makes of them."""
@@ -91,31 +94,34 @@ class Structure:
             ...
             ValueError: a tensor of this Hypergraph was changed in place. Change a copy and make a new one of it.
         """
-        if torch.compiler.is_compiling() or self.device.type == "meta":
+        if torch.compiler.is_compiling():
             return
-        if self._changes() != self.__dict__["_made"]:
-            kind = type(self).__name__
-            raise ValueError(f"a tensor of this {kind} was changed in place. Change a copy and make a new one of it.")
-        cache = self.__dict__.setdefault("_derived", {})
-        if "is sound" not in cache and all(type(one) is Tensor for one in self.__dict__["_tensors"]):
-            self._read(cache.get("source"))
-            cache["is sound"] = True
+        known = self.__dict__.get("_sound")
+        if known is None:
+            self._read()
+            return
+        changes, tensors = known
+        for one in tensors:
+            changes -= one._version
+        if changes != 0:
+            self._refuse_changes()
 
     def _comes_from(self, source: str) -> None:
         """Note the file or pickle, whose content :meth:`check` reads."""
-        self.__dict__.setdefault("_derived", {})["source"] = source
+        object.__setattr__(self, "_source", source)
 
-    def _changes(self) -> int:
-        """How often the tensors were changed in place, all together, those of the incidences not counted."""
-        tensors = self.__dict__.get("_tensors")
-        if tensors is None:
-            values = [getattr(self, name) for name in self._names()]
-            tensors = tuple(one for one in values if isinstance(one, Tensor) and not one.is_inference())
-            object.__setattr__(self, "_tensors", tensors)
-        return sum([one._version for one in tensors])
+    def _refuse_changes(self) -> None:
+        kind = type(self).__name__
+        raise ValueError(f"a tensor of this {kind} was changed in place. Change a copy and make a new one of it.")
 
-    def _read(self, source: str | None) -> None:
-        """Raise unless it is sound; ``source`` is the file or pickle that it comes from."""
+    def _read(self) -> None:
+        """Raise unless it is sound, and remember that it is; tensors without entries cannot be read."""
+        changes, tensors = self.__dict__["_made"]
+        if self.device.type == "meta" or any(type(one) is not Tensor for one in tensors):
+            return
+        if changes != sum(one._version for one in tensors):
+            self._refuse_changes()
+        source = self.__dict__.get("_source")
         try:
             for name in self._names():
                 value = getattr(self, name)
@@ -128,6 +134,7 @@ class Structure:
             if source is None:
                 raise
             raise ValueError(f"{source} is damaged, or not a file of hypergnn: {error}") from error
+        object.__setattr__(self, "_sound", (changes, tensors))
 
     def _check_fields(self) -> None:
         """Raise unless the fields fit each other; their incidences are sound."""

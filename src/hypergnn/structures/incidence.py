@@ -28,7 +28,9 @@ class Known(NamedTuple):
     """How often their tensors had been changed in place when they were checked; -1 if that is not counted."""
     n_places: int
     """Number of entries that values of the pairs must have: the highest position and one more."""
-    links: tuple[ref[Tensor], ...]
+    n_rows: int
+    n_columns: int
+    links: tuple[ref[Tensor], ...] = ()
     """References that forget this entry when a tensor is gone, whose number another may get."""
 
 
@@ -143,7 +145,7 @@ class Incidence(NamedTuple):
         for pairs in (self, self.T):
             key = tuple(map(id, pairs))
             links = tuple(ref(one, partial(_forget, key)) for one in pairs if one is not None)
-            KNOWN[key] = Known(_changes(pairs), n_places, links)
+            KNOWN[key] = Known(_changes(pairs), n_places, pairs.n_rows, pairs.n_columns, links)
         return self
 
     def _checked(self) -> Known | None:

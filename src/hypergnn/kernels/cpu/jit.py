@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ from typing import Any
 import numba
 import numpy as np
 import numpy.typing as npt
+
+from hypergnn.kernels.cpu.cache import KernelFiles
 
 if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
     raise ImportError("numba must be allowed to compile: NUMBA_DISABLE_JIT is set.")
@@ -43,15 +46,16 @@ def compiled(function: Kernel) -> Kernel:
 def _compile(function: Kernel, *, cache: bool) -> Kernel:
     fastmath = {"contract", "reassoc", "nsz"}
     kernel: Any = numba.njit(cache=cache, nogil=True, error_model="numpy", fastmath=fastmath)(function)
-    if cache:  # numba checks only the file of the kernel, but kernels inline functions of other files
-        kernel._cache._cache_file._source_stamp = _sources()
+    if cache:
+        own = kernel._cache
+        own._cache_file = KernelFiles(Path(own.cache_path) / "kernels", own._impl.filename_base, _sources())
     return kernel  # type: ignore[no-any-return]
 
 
 @functools.cache
 def _sources() -> str:
-    """A digest of all compiled sources."""
-    digest = hashlib.sha256()
+    """A digest of all compiled sources, for kernels inline functions of other files, and of what compiles them."""
+    digest = hashlib.sha256(f"{numba.__version__} {np.__version__} {sys.version}".encode())
     for name in SOURCES:
         digest.update(Path(__file__).with_name(f"{name}.py").read_bytes())
     return digest.hexdigest()
