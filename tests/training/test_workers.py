@@ -138,6 +138,14 @@ def test_a_seed_that_kills_its_worker_twice_is_reported_and_the_others_finish(da
     assert comparable(fit(data, SMALL, trials=6, jobs=2, out=tmp_path)) == undisturbed, "the next call tries it again"
 
 
+def test_a_deadly_seed_that_is_left_alone_does_not_kill_the_run(data, monkeypatch, tmp_path):
+    fit(data, SMALL, trials=3, jobs=2, out=tmp_path)
+    monkeypatch.setattr(worker, "train", killing(lambda seeds: 3 in seeds))
+    result = fit(data, SMALL, trials=4, jobs=2, out=tmp_path)
+    assert [failure.seed for failure in result.failures] == [3]
+    assert len(result.records) == 3
+
+
 def test_if_no_trial_can_be_trained_that_is_an_error(data, monkeypatch):
     monkeypatch.setattr(worker, "train", killing(lambda _: True))
     with pytest.raises(

@@ -188,7 +188,7 @@ def make_folder(path: str | os.PathLike[str]) -> None:
         ...     Path(folder, "a", "b").is_dir()
         True
     """
-    path = Path(path).absolute()
+    path = Path(path)
     missing = [one for one in (path, *path.parents) if not one.exists()]
     for one in reversed(missing):
         with suppress(FileExistsError):  # made by another process meanwhile
