@@ -16,7 +16,7 @@ SOURCE, TESTS = ROOT / "src" / "hypergnn", ROOT / "tests"
 ORDER = [
     ["_utils"],
     ["persistence", "persistence.files"],
-    ["persistence.json_lines", "persistence.tensor_files", "persistence.name_tensors"],
+    ["persistence.json_lines", "persistence.locks", "persistence.tensor_files", "persistence.name_tensors"],
     ["structures.incidence"],
     ["structures"],
     ["kernels"],
