@@ -93,7 +93,7 @@ def test_a_list_of_reasons_keeps_its_lines(capsys, monkeypatch, tmp_path):
     assert second.startswith("- the cache: ")
 
 
-COMMANDS = ["", "reproduce", "report", "train", "compare", "predict", "explain", "data"]
+COMMANDS = ["", "reproduce", "report", "train", "compare", "predict", "explain", "check", "data"]
 ACTIONS = ["data list", "data fetch", "data describe"]
 
 

@@ -1,6 +1,7 @@
 """Results are the old ones or the new ones, wherever writing them stops."""
 
 import json
+import sys
 
 import pytest
 from support.faults import DeathError, Faulty, injected, points
@@ -9,6 +10,8 @@ from support.tables import compact, trial
 from hypergnn.cli import main
 from hypergnn.experiments.checking import check
 from hypergnn.experiments.results import Results, measures_of, note, note_seconds, seconds_of
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the injector needs /proc")
 
 OLD = Results({"cora/gcn-00000000": [trial(0, 80.0)]}, {})
 NEW = Results({"cora/gcn-00000000": [trial(0, 80.0), trial(1, 81.0)]}, {"timing:cora/ratio": 9.0})

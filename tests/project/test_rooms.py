@@ -16,7 +16,13 @@ SOURCE, TESTS = ROOT / "src" / "hypergnn", ROOT / "tests"
 ORDER = [
     ["_utils"],
     ["persistence", "persistence.files"],
-    ["persistence.allowed", "persistence.json_lines", "persistence.tensor_files", "persistence.name_tensors"],
+    [
+        "persistence.allowed",
+        "persistence.json_lines",
+        "persistence.locks",
+        "persistence.name_tensors",
+        "persistence.tensor_files",
+    ],
     ["structures.incidence"],
     ["structures"],
     ["kernels"],

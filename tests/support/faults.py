@@ -13,12 +13,12 @@ import errno
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from hypergnn.persistence import files
+from hypergnn.persistence import files, locks
 from support import tally
 
 CHANGES = ("open", "write", "fsync", "replace", "ftruncate", "unlink", "mkdir", "fchmod", "fchown")
@@ -125,12 +125,12 @@ class Disk:
 
 @contextmanager
 def injected(faulty: Faulty) -> Iterator[Faulty]:
-    """Within the block, ``persistence.files`` uses the faulty functions."""
-    real, files.os = files.os, faulty
+    """Within the block, files and locks use the faulty functions."""
+    real, files.os, locks.os = files.os, faulty, faulty
     try:
         yield faulty
     finally:
-        files.os = real
+        files.os = locks.os = real
         faulty.disk.close()
 
 
@@ -149,5 +149,10 @@ def points(work: Callable[[], object], *, most: int = 0) -> list[tuple[int, int]
     cuts = []
     for at, size in enumerate(watched.written):
         cuts += [(at, part) for part in (range(1, size + 1) if size <= 300 else range(1, size + 1, size // 100))]
-    step = max(1, len(cuts) // most) if most and tally.VARIABLE not in os.environ else 1
-    return whole + cuts[::step]
+    return whole + sampled(cuts, most)
+
+
+def sampled(choices: Sequence[Any], most: int) -> list[Any]:
+    """About ``most`` of the choices, evenly spread; all of them if ``most`` is 0 or the counts are recorded."""
+    step = max(1, len(choices) // most) if most and tally.VARIABLE not in os.environ else 1
+    return list(choices[::step])

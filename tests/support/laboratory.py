@@ -24,9 +24,10 @@ from support.mutation import Mutant, StaleMutantError, dispatchers, live_functio
 ROOT = Path(__file__).parents[2]
 PLUGINS_LEFT_OUT = ("cacheprovider", "doctest", "unraisableexception", "threadexception", "junitxml", "pastebin")
 OPTIONS = ["-x", "-q", "--rootdir", str(ROOT), "-o", "addopts=", "--no-header", "--tb=line"]
-LIMIT = 300
-"""Seconds that a test may take, and that the laboratory may take to end."""
 OPTIONS += [word for name in PLUGINS_LEFT_OUT for word in ("-p", f"no:{name}")]
+
+SECONDS_FOR_A_TEST = 300
+"""Afterwards a child is killed: a mutant may run for ever."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ def opened() -> Iterator[Laboratory]:
         finally:
             process.stdin.close()
             try:
-                process.wait(LIMIT)
+                process.wait(SECONDS_FOR_A_TEST)
             except subprocess.TimeoutExpired:  # another process may have inherited the pipe, which then never ends
                 process.kill()
 
@@ -133,7 +134,7 @@ def in_a_fork(mutant: str | None, test: str, backend: str) -> tuple[int, str | N
         child = os.fork()
         if child == 0:
             code = 70
-            signal.alarm(LIMIT)  # a mutant may loop or wait for ever
+            signal.alarm(SECONDS_FOR_A_TEST)
             try:
                 os.dup2(output.fileno(), 1)
                 os.dup2(output.fileno(), 2)

@@ -13,7 +13,7 @@ import pytest
 import scipy
 import torch
 
-from hypergnn.persistence.files import LockedError
+from hypergnn.persistence.locks import LockedError
 from hypergnn.training import environment as environments
 from hypergnn.training import ledger as ledgers
 from hypergnn.training.ledger import Ledger, read, read_curves
@@ -260,6 +260,18 @@ def test_a_run_can_start_after_a_killed_start(tmp_path):
     (tmp_path / ".run.json.0123.tmp").write_text('{"form')
     fill(tmp_path, [0])
     assert sorted(os.listdir(tmp_path)) == ["curves.jsonl", "run.json", "run.lock", "trials.jsonl"]
+
+
+def test_temporary_files_of_a_killed_writer_are_removed_when_the_run_is_opened(tmp_path):
+    fill(tmp_path, [0])
+    (tmp_path / f".model.safetensors.{'0' * 16}.tmp").write_bytes(b"part")
+    (tmp_path / ".model.safetensors.mine.tmp").write_bytes(b"not one of them")
+    read(tmp_path)
+    assert len(os.listdir(tmp_path)) == 6, "reading must not change anything"
+    fill(tmp_path, [])
+    assert sorted(set(os.listdir(tmp_path)) - {"curves.jsonl", "run.json", "run.lock", "trials.jsonl"}) == [
+        ".model.safetensors.mine.tmp"
+    ]
 
 
 @pytest.mark.parametrize(

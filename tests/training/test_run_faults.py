@@ -5,6 +5,7 @@ Afterwards the folder opens, holds every trial that was acknowledged, and contin
 
 import errno
 import shutil
+import sys
 from dataclasses import replace
 
 import pytest
@@ -20,6 +21,11 @@ from hypergnn.training.ledger import Ledger, read
 from hypergnn.training.order import near_together
 from hypergnn.training.plan import Plan, Task
 from hypergnn.training.session import Session, as_record
+
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="the injector needs /proc"),
+    pytest.mark.slow,
+]
 
 SMALL = Config(hidden=2, heads=1, patience=2, max_epochs=3)
 CONFIGURATION = {"dataset": "small", "model": "hyper-conv"}

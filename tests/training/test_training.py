@@ -21,7 +21,7 @@ from support.points import grouped_points
 import hypergnn as hg
 from hypergnn.kernels.dropout import seeded
 from hypergnn.models import KINDS, Config, Network, paper_config
-from hypergnn.persistence.files import locked
+from hypergnn.persistence.locks import locked
 from hypergnn.structures.sparse_features import SparseFeatures
 from hypergnn.training import fit, ledger, worker, workers
 from hypergnn.training.adam import Adam

@@ -23,6 +23,7 @@ from hypergnn.training import fit, processes, worker, workers
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="workers are processes on Linux only")
 
 SMALL = Config(hidden=4, heads=2, patience=6, max_epochs=16)
+TESTS = Path(__file__).parents[1]
 train = worker.train
 
 
@@ -136,6 +137,14 @@ def test_a_seed_that_kills_its_worker_twice_is_reported_and_the_others_finish(da
     assert not children()
     monkeypatch.setattr(worker, "train", train)
     assert comparable(fit(data, SMALL, trials=6, jobs=2, out=tmp_path)) == undisturbed, "the next call tries it again"
+
+
+def test_a_deadly_seed_that_is_left_alone_does_not_kill_the_run(data, monkeypatch, tmp_path):
+    fit(data, SMALL, trials=3, jobs=2, out=tmp_path)
+    monkeypatch.setattr(worker, "train", killing(lambda seeds: 3 in seeds))
+    result = fit(data, SMALL, trials=4, jobs=2, out=tmp_path)
+    assert [failure.seed for failure in result.failures] == [3]
+    assert len(result.records) == 3
 
 
 def test_if_no_trial_can_be_trained_that_is_an_error(data, monkeypatch):
@@ -351,8 +360,7 @@ PARENT = """if True:
 @pytest.mark.parametrize("workers_are", ["running", "stopped"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_no_worker_outlives_its_parent(workers_are, number, tally):
-    tests = str(Path(__file__).parents[1])
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([tests, os.environ.get("PYTHONPATH", "")])}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
     with subprocess.Popen([sys.executable, "-c", PARENT, workers_are], env=environment, **pipes) as parent:
         pids = [int(pid) for pid in parent.stdout.readline().split()]
@@ -396,3 +404,29 @@ def test_threads_stop_with_the_generator(data, monkeypatch):
     )
     assert result.interrupted
     assert threading.active_count() == before
+
+
+THREADS = """if True:
+    import logging, sys, torch
+    from support.points import grouped_points
+    from hypergnn.kernels import dispatch
+    from hypergnn.models import Config
+    from hypergnn.training import fit
+    dispatch.wanted = sys.argv[1]
+    logging.basicConfig(level=logging.WARNING, stream=sys.stdout)
+    torch.set_num_threads(4)
+    x = torch.rand(600, 600, requires_grad=True)
+    (x @ x).sin().sum().backward()  # starts the threads of torch
+    print(fit(grouped_points(), Config(hidden=64, heads=8, max_epochs=4), trials=4, jobs=2, batch=2))
+    (x @ x).sin().sum().backward()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", ["numba", "torch"])
+def test_workers_can_be_forked_although_torch_has_started_threads(backend):
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])}
+    environment.pop("OMP_NUM_THREADS", None)
+    command = [sys.executable, "-c", THREADS, backend]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=300)
+    assert done.stdout.startswith("Result(4 trials"), done.stdout

@@ -1,4 +1,4 @@
-"""Crash-safe files: atomic writes, appends that are on disk when the function returns, and exclusive locks.
+"""Crash-safe files: atomic writes, and appends that are on disk when the function returns.
 
 Every change of a file goes through a function of ``os`` as this module names it, so that tests can let each call fail.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import re
 import secrets
 import stat
 import sys
@@ -25,11 +26,8 @@ _SAFE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os,
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _OF_THE_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.EFBIG)
 _LINK = "must not be a symbolic link: what it points to would be changed. Put the file itself here"
+_TEMPORARY = re.compile(r"\.(.+)\.[0-9a-f]{16}\.tmp", re.DOTALL)
 _LONGEST = 50  # characters of a name that its temporary file repeats
-
-
-class LockedError(OSError):
-    """The lock is already held; the message names the process that holds it."""
 
 
 @contextmanager
@@ -54,9 +52,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         'whole'
     """
     target = Path(os.path.realpath(path))
-    with _naming(target):
+    with naming(target):
         old = _status(target)
-        _remove_left_overs(target)
+        remove_left_overs(target.parent, target.name)
         part, descriptor = _create_beside(target, old)
         is_open = True
         try:
@@ -113,7 +111,7 @@ def append(path: str | os.PathLike[str], data: bytes, *, at: int) -> int:
         ...     append(Path(folder, "a.txt"), b"second", at=append(Path(folder, "a.txt"), b"first ", at=0))
         12
     """
-    with _naming(path), _opened(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _NO_LINK) as descriptor:
+    with naming(path), _opened(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _NO_LINK) as descriptor:
         if (size := os.fstat(descriptor).st_size) != at:
             raise OSError(f"{path} must be {at} bytes long; got {size}. Another program has changed it: open it again.")
         try:
@@ -150,7 +148,7 @@ def cut(path: str | os.PathLike[str], size: int) -> int:
     refuse_link(path)
     surplus = os.stat(path).st_size - size
     if surplus > 0:
-        with _naming(path), _opened(path, os.O_RDWR | _NO_LINK) as descriptor:
+        with naming(path), _opened(path, os.O_RDWR | _NO_LINK) as descriptor:
             os.ftruncate(descriptor, size)
             os.fsync(descriptor)
     return max(surplus, 0)
@@ -174,7 +172,7 @@ def read_regular(path: str | os.PathLike[str]) -> bytes:
         Traceback (most recent call last):
         FileNotFoundError: [Errno 2] No such file or directory: 'nowhere'
     """
-    with _naming(path), _opened(path, os.O_RDONLY) as descriptor, open(descriptor, "rb", closefd=False) as file:
+    with naming(path), _opened(path, os.O_RDONLY) as descriptor, open(descriptor, "rb", closefd=False) as file:
         return file.read()
 
 
@@ -188,13 +186,32 @@ def make_folder(path: str | os.PathLike[str]) -> None:
         ...     Path(folder, "a", "b").is_dir()
         True
     """
-    path = Path(path).absolute()
+    path = Path(path)
     missing = [one for one in (path, *path.parents) if not one.exists()]
     for one in reversed(missing):
         with suppress(FileExistsError):  # made by another process meanwhile
             os.mkdir(one)
     for one in missing or [path]:  # its name may not be on disk yet, if another process has just made it
         sync_folder(one.parent)
+
+
+def remove_left_overs(folder: str | os.PathLike[str], name: str | None = None) -> None:
+    """Remove the temporary files that dead writers left in a folder. Living writers hold a lock on theirs.
+
+    Args:
+        folder: The folder; one that cannot be listed is left as it is.
+        name: Only the temporary files of this file.
+
+    Example:
+        >>> remove_left_overs(".", "nowhere.txt")
+    """
+    with suppress(OSError):  # such as a folder that may be written but not listed
+        for found in os.listdir(folder):
+            of = _TEMPORARY.fullmatch(found)
+            if of and (name is None or of[1] == name[:_LONGEST]):
+                with suppress(OSError), _opened(Path(folder, found), os.O_RDWR | _NO_LINK) as descriptor:
+                    if _lock(descriptor):
+                        os.unlink(Path(folder, found))
 
 
 def sync_folder(folder: str | os.PathLike[str]) -> None:
@@ -208,7 +225,7 @@ def sync_folder(folder: str | os.PathLike[str]) -> None:
     """
     if sys.platform == "win32":
         return
-    with _naming(folder):
+    with naming(folder):
         try:
             descriptor = os.open(folder, os.O_RDONLY | _SAFE)
         except PermissionError:
@@ -222,59 +239,6 @@ def sync_folder(folder: str | os.PathLike[str]) -> None:
             os.close(descriptor)
 
 
-@contextmanager
-def locked(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Hold an exclusive lock: one holder among all processes and within each; it ends when the process dies.
-
-    A forked child does not inherit the lock. The lock file stays when the lock is released: deleting it would let two
-    processes lock two files of the same name.
-
-    Args:
-        path: The file to lock, created if missing; it holds the process id of the last holder.
-
-    Raises:
-        LockedError: If the lock is already held.
-
-    Example:
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder, locked(Path(folder, "lock")):
-        ...     int(Path(folder, "lock").read_text()) == os.getpid()
-        True
-    """
-    from filelock import FileLock, Timeout
-
-    # One context for all threads: a run may be opened in one thread and closed in another.
-    lock = FileLock(path, timeout=0, thread_local=False, fallback_to_soft=False, on_acquired=_write_process_id)
-    try:
-        with _naming(path):
-            lock.acquire()
-    except Timeout as error:
-        holder = _read_process_id(path)
-        whose = "this process" if holder == str(os.getpid()) else "another process"
-        raise LockedError(
-            f"{Path(path).parent} can be open only once; {whose}, process id {holder}, has it open. "
-            "Wait until it finishes, stop it, or choose another folder."
-        ) from error
-    try:
-        yield
-    finally:
-        lock.release()
-
-
-def _write_process_id(descriptor: int) -> None:
-    """Write the process id behind the first byte, which Windows lets nobody else read while it is locked."""
-    content = f" {os.getpid()}".encode()
-    os.lseek(descriptor, 0, os.SEEK_SET)
-    os.write(descriptor, content)
-    os.ftruncate(descriptor, len(content))
-
-
-def _read_process_id(path: str | os.PathLike[str]) -> str:
-    with open(path, "rb", buffering=0) as file:
-        file.seek(1)
-        return file.read().decode("ascii", errors="replace") or "unknown"
-
-
 # Details of files that are written
 
 
@@ -286,7 +250,7 @@ class _File(io.FileIO):
 
 
 @contextmanager
-def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
+def naming(path: str | os.PathLike[str]) -> Iterator[None]:
     """Add the path to errors of the disk that do not name one, such as those of ``write`` and ``fsync``."""
     try:
         yield
@@ -356,17 +320,3 @@ def _lock(descriptor: int) -> bool | None:
     except OSError:
         return None
     return True
-
-
-def _remove_left_overs(target: Path) -> None:
-    """Remove the temporary files of dead writers, which hold no lock on them any more."""
-    start = f".{target.name[:_LONGEST]}."
-    try:
-        names = os.listdir(target.parent)
-    except OSError:  # reported when the file is created, unless the folder may be written but not listed
-        return
-    for name in names:
-        if name.startswith(start) and name.endswith(".tmp") and len(name) == len(start) + 20:
-            with suppress(OSError), _opened(target.with_name(name), os.O_RDWR | _NO_LINK) as descriptor:
-                if _lock(descriptor):
-                    os.unlink(target.with_name(name))

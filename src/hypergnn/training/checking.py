@@ -78,7 +78,7 @@ def check_left_overs(folder: Path, checked: Checked) -> None:
     """Find temporary files in a folder."""
     for path in sorted(folder.glob(".*.tmp")):
         if _LEFT_OVER.fullmatch(path.name):
-            checked.add(path, "a file of a writer that was killed; the next write to the same file removes it")
+            checked.add(path, "a file of a writer that was killed; the next run or write to the same file removes it")
 
 
 def _without(path: Path, error: Exception) -> str:

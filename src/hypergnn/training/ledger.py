@@ -28,14 +28,15 @@ from typing import Any, Self
 from hypergnn.persistence.files import (
     append,
     cut,
-    locked,
     make_folder,
     read_regular,
     refuse_link,
+    remove_left_overs,
     sync_folder,
     write_atomic,
 )
 from hypergnn.persistence.json_lines import CHECK, as_plain, differences, line, whole_lines
+from hypergnn.persistence.locks import locked
 from hypergnn.training.environment import environment
 from hypergnn.training.records import TrialRecord
 
@@ -135,6 +136,7 @@ class Ledger(Run):
             stack.enter_context(locked(folder / LOCK))
             for name in (RUN, TRIALS, CURVES):
                 refuse_link(folder / name)
+            remove_left_overs(folder)
             here = environment()
             head = _start_or_continue(folder, plain, here)
             records, curves, sizes = _load(folder)

@@ -128,8 +128,7 @@ class _Process(Worker):
                 break
         yield from self._complete()
         if has_ended:
-            self.process.join(_PATIENCE)
-            self.loss = _described(self.process.exitcode)
+            self.loss = _described(self._reap())
 
     def _complete(self) -> Iterator[Any]:
         """Take the complete messages out of what has arrived."""
@@ -168,9 +167,19 @@ class _Process(Worker):
 
     def join(self) -> None:
         """Wait until the process is gone."""
-        self.process.join(_PATIENCE)
+        self._reap()
         if self.end != self.process.sentinel:
             os.close(self.end)
+
+    def _reap(self) -> int | None:
+        """Wait for the process, but not for ever, and return its exit code.
+
+        ``Process.join`` alone would wait for a pipe that other processes may have inherited.
+        """
+        wait([self.end], _PATIENCE)
+        code = self.process.exitcode
+        self.process.join(0)
+        return code
 
 
 def _pidfd(pid: int) -> int | None:

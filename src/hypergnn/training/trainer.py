@@ -125,7 +125,8 @@ def fit(
 def _train_all(plan: Plan, config: Config, batches: Sequence[Sequence[int]], jobs: int, session: Session) -> bool:
     """Train all batches; return whether a keyboard interrupt stopped it."""
     try:
-        with closing(train_all(plan, config, batches, jobs)) as messages:
+        # A resumed run may have stopped because a trial crashes its process: that must not be this one.
+        with closing(train_all(plan, config, batches, jobs, isolated=bool(session.records))) as messages:
             for message in messages:
                 if isinstance(message, Trial):
                     session.finish(message)

@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 
 
 def train_all(
-    plan: Plan, config: Config, batches: Sequence[Sequence[int]], jobs: int
+    plan: Plan, config: Config, batches: Sequence[Sequence[int]], jobs: int, *, isolated: bool = False
 ) -> Generator[Trial | Failure | tuple[int, int], None, None]:
     """Train all batches; yield each trial as it ends, and each that could not be trained as a `Failure`.
 
@@ -34,9 +34,10 @@ def train_all(
         config: The settings.
         batches: The seeds of the trials to train together, batch by batch.
         jobs: Maximum number of workers.
+        isolated: Whether even a single worker must be a process if ``jobs`` is more than 1, because it may crash.
     """
     schedule, limit = Schedule(batches), min(jobs, len(batches))
-    with _team(plan, config, limit) as team:
+    with _team(plan, config, jobs if isolated else limit) as team:
         while True:
             limit = _give_all(team, schedule, limit)
             team.dismiss_idle()

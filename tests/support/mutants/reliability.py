@@ -53,7 +53,7 @@ MUTANTS = [
     ),
     Mutant(
         "temporary files of living writers removed",
-        "hypergnn.persistence.files:_remove_left_overs",
+        "hypergnn.persistence.files:remove_left_overs",
         condition("_lock"),
         "True",
         f"{FILES}::test_writers_do_not_remove_the_files_of_living_ones",
