@@ -143,6 +143,15 @@ def test_many_columns_take_linear_time(kind):
     assert time.perf_counter() - start < 4  # 20,000² comparisons take longer
 
 
+def test_many_columns_of_a_file_take_linear_time(tmp_path):
+    path = tmp_path / "wide.csv"
+    names = [f"c{number}" for number in range(20_000)]
+    path.write_text("\n".join([",".join(names), ",".join(["1"] * 20_000)]) + "\n")
+    start = time.process_time()
+    assert len(read_table(path).columns) == 20_000
+    assert time.process_time() - start < 3  # 20,000² / 2 comparisons take longer
+
+
 BIG = 2**53 + 1
 BIG_COLUMNS = {
     "numpy": np.array([BIG, 1]),

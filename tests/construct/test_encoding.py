@@ -23,12 +23,13 @@ NAMES = [
     "rooms", "rooms missing", "district=north", "district=south", "district missing", "built", "built missing", "lift",
     "lift missing",
 ]  # fmt: skip
+M = 0.35  # marks a word or a gap
 ENCODED = [
-    [0.0, 0, 1, 0, 0, 0.0, 0, 1, 0],
-    [1.0, 0, 0, 1, 0, 1.0, 0, 0, 0],
-    [0.25, 1, 1, 0, 0, 0.5, 0, 1, 0],
-    [0.5, 0, 0, 0, 1, 0.0, 0, 1, 0],
-    [0.0, 0, 0, 1, 0, 0.25, 1, 1, 1],
+    [0.0, 0, M, 0, 0, 0.0, 0, 1, 0],
+    [1.0, 0, 0, M, 0, 1.0, 0, 0, 0],
+    [0.25, M, M, 0, 0, 0.5, 0, 1, 0],
+    [0.5, 0, 0, 0, M, 0.0, 0, 1, 0],
+    [0.0, 0, 0, M, 0, 0.25, M, 1, M],
 ]
 
 
@@ -62,13 +63,13 @@ def test_arrays_have_numbered_columns():
     array = np.array([[1, "x"], [3, "y"], [None, "x"]], dtype=object)
     encoder = TableEncoder().fit(array)
     assert encoder.feature_names == ["x0", "x0 missing", "x1=x"]
-    assert encoder.transform(array).tolist() == [[0, 0, 1], [1, 0, 0], [0.5, 1, 1]]
+    assert encoder.transform(array).tolist() == [[0, 0, M], [1, 0, 0], [0.5, M, M]]
 
 
 def test_new_rows_may_hold_new_words_gaps_and_numbers():
     encoder = TableEncoder().fit({"age": [20, 40, 30], "town": ["Rome", "Rome", "Oslo"]})
     new = {"town": ["Bern", None, "Rome"], "age": [60, None, 30], "other": [1, 2, 3]}  # columns go by name
-    assert encoder.transform(new).tolist() == [[2.0, 0], [0.5, 0], [0.5, 1]]
+    assert encoder.transform(new).tolist() == [[2.0, 0], [0.5, 0], [0.5, M]]
 
 
 def test_the_most_frequent_words_get_a_column():
@@ -100,3 +101,8 @@ def test_new_rows_must_have_the_columns():
         encoder.transform({"age": ["old"], "size": [1]})
     with pytest.raises(ValueError, match="max_values must be at least 1; got 0"):
         TableEncoder(max_values=0)
+
+
+def test_words_do_not_hide_numbers():
+    near, other_word, far = TableEncoder().fit_transform({"x": [0.0, 0.1, 1.0, 0.0], "word": ["a", "b", "a", "b"]})[:3]
+    assert np.linalg.norm(near - other_word) < np.linalg.norm(near - far)

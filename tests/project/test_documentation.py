@@ -13,7 +13,7 @@ import pytest
 from filelock import FileLock
 from support import browser
 
-from hypergnn.cli import check, data, explain, predict, report, reproduce, train
+from hypergnn.cli import check, compare, data, explain, predict, report, reproduce, train
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.joinpath("docs").rglob("*.md")])
@@ -55,7 +55,7 @@ def test_blocks_are_of_kinds_that_are_run(page):
 def test_commands_are_understood():
     parser = argparse.ArgumentParser()
     commands = parser.add_subparsers()
-    for command in (reproduce, report, train, predict, explain, check, data):
+    for command in (reproduce, report, train, compare, predict, explain, check, data):
         command.register(commands)
     typed = [line for page in PAGES for line in lines_of_code(page) if line.startswith("hypergnn ")]
     assert len(typed) > 20

@@ -176,7 +176,7 @@ def _dataset(path: Files, files: Sequence[Path]) -> Any:
 
 
 def _read_csv(pyarrow: Any, path: Path, text: Sequence[str], columns: Sequence[str] | None) -> pyarrow.Table:
-    names = header(path)
+    names = set(header(path))
     reader = import_extra("pyarrow.csv", "tables")
     # Bytes, not a Python file: pyarrow's threads may still hold the file at interpreter exit, which then aborts.
     return reader.read_csv(

@@ -99,8 +99,9 @@ def _narrowed(features: str | None, vertex: str | None, known: Sequence[str] | N
 
     names = list(Source(features).names)
     ids = vertex if vertex is not None else "vertex" if "vertex" in names else next(iter(names), None)
-    wanted = [name for name in names if name == ids or name in set(known)]
-    if vertex not in (None, *names) or len(wanted) == len(names) or not set(known) <= set(wanted):
+    trained = set(known)
+    wanted = [name for name in names if name == ids or name in trained]
+    if vertex not in (None, *names) or len(wanted) == len(names) or not trained <= set(wanted):
         return features
     return read_table(features, [("features", name) for name in wanted], text=[ids]).columns
 

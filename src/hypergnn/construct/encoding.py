@@ -14,6 +14,9 @@ from hypergnn._utils.tables import Encoded, as_column, as_numbers, encode, read_
 from hypergnn.construct.table import comparable
 
 Numbers = npt.NDArray[np.float64]
+_MARK = 0.35
+"""What stands for a word or a gap. Rows with different words are then half the range of a number apart: with 1, words
+would hide all differences of numbers."""
 _DAY = 86_400e9
 """Nanoseconds of a day."""
 
@@ -24,8 +27,10 @@ class TableEncoder:
     | column                    | becomes                                                                         |
     | ------------------------- | ------------------------------------------------------------------------------- |
     | numbers, truths, dates    | one column: the range of the table is scaled to 0 … 1, a gap gets the median     |
-    | words, categories         | a column of zeros and ones for each value that at least two rows share           |
-    | any column with gaps      | in addition, a column that is 1 where the value is missing                       |
+    | words, categories         | a column for each value that at least two rows share: 0.35 if a row has it       |
+    | any column with gaps      | in addition, a column that is 0.35 where the value is missing                    |
+
+    Distances thus count different words like numbers that differ by half of their range.
 
     A column that distinguishes no rows becomes nothing: constants, and words that are all different, such as names and
     ids. In new rows, an unknown word is 0 in all columns, and numbers may lie outside of 0 … 1.
@@ -44,7 +49,7 @@ class TableEncoder:
         >>> encoder.feature_names
         ['rooms', 'rooms missing', 'district=north', 'district missing']
         >>> encoder.transform(flats).tolist()
-        [[0.0, 0.0, 1.0, 0.0], [1.0, 0.0, 0.0, 0.0], [0.5, 1.0, 1.0, 0.0], [0.5, 0.0, 0.0, 1.0]]
+        [[0.0, 0.0, 0.35, 0.0], [1.0, 0.0, 0.0, 0.0], [0.5, 0.35, 0.35, 0.0], [0.5, 0.0, 0.0, 0.35]]
     """
 
     feature_names: list[str]
@@ -120,7 +125,7 @@ class _Numeric:
             filled = np.where(np.isnan(numbers), self.median, numbers)
             parts.append((filled - self.low) / self.width)
         if self.has_gaps:
-            parts.append(np.isnan(numbers).astype(np.float64))
+            parts.append(np.isnan(numbers) * _MARK)
         return np.column_stack(parts)
 
 
@@ -138,14 +143,14 @@ class _Words:
         return [f"{self.name}={value}" for value in self.code_of] + [f"{self.name} missing"] * self.has_gaps
 
     def encode(self, column: Any) -> Numbers:
-        """A 1 for the value of each row."""
+        """A mark for the value of each row."""
         codes, values, _ = encode(column)
         n_columns = len(self.feature_names)
         place = [self.code_of.get(value, -1) for value in comparable(values)]
         column_of = np.array([*place, n_columns - 1 if self.has_gaps else -1])[codes]
         out = np.zeros((codes.size, n_columns))
         rows = np.flatnonzero(column_of >= 0)
-        out[rows, column_of[rows]] = 1.0
+        out[rows, column_of[rows]] = _MARK
         return out
 
 

@@ -147,7 +147,7 @@ class HypergraphEstimator(LearnsFromLabels, PlacesRows, BaseEstimator):  # type:
             return AttributeRows(X, options)
         elif self.construct == "text":
             return TextRows(X, options)
-        scales = Scales(X, scale=self.scale)
+        scales = Scales(X, scale=self.scale, is_encoded=self._encoder is not None)
         positions = scales.positions(X)
         relation: Relation
         if hypergraph is not None:

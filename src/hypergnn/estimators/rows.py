@@ -65,13 +65,13 @@ class Scales:
     Sparse rows are scaled to length 1 and stay sparse.
     """
 
-    def __init__(self, X: Any, *, scale: bool) -> None:
-        """Learn the scales."""
+    def __init__(self, X: Any, *, scale: bool, is_encoded: bool = False) -> None:
+        """Learn the scales; rows that are encoded already have positions."""
         self._range = self._standard = None
         self._to_length_1 = scale and sparse.issparse(X)
         if scale and not sparse.issparse(X):
-            self._range = MinMaxScaler().fit(X)
-            self._standard = StandardScaler().fit(self._range.transform(X))
+            self._range = None if is_encoded else MinMaxScaler().fit(X)
+            self._standard = StandardScaler().fit(self.positions(X))
 
     def positions(self, X: Any) -> Any:
         """Where each row lies."""

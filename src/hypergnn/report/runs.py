@@ -68,7 +68,7 @@ def curves_chart(curves: Mapping[int, Curves], name: str, caption: str) -> Chart
     drawn = [(seed, own) for seed, own in sorted(curves.items()) if own][:_LINES]
     for seed, own in drawn:
         for part, words in (("train_loss", "training"), ("val_loss", "validation")):
-            losses = own[part]
+            losses = _losses(own, part, seed)
             rows += [
                 {"seed": seed, "part": words, "epoch": epoch + 1, "loss": float(f"{loss:.4g}")}
                 for epoch in _thinned(len(losses))
@@ -88,6 +88,14 @@ def environment(found: Sequence[Mapping[str, Any]]) -> Sequence[tuple[str, str]]
     names = dict.fromkeys(name for one in found for name in one)
     values = {name: dict.fromkeys(str(one[name]) for one in found if one.get(name) is not None) for name in names}
     return [(name, ", ".join(own)) for name, own in values.items() if own]
+
+
+def _losses(curves: Mapping[str, Any], part: str, seed: int) -> Sequence[float | None]:
+    """The losses of a trial; raise if the file of curves holds something else."""
+    losses = curves.get(part)
+    if not isinstance(losses, Sequence) or not all(isinstance(one, (int, float, type(None))) for one in losses):
+        raise ValueError(f"curves must hold a list of numbers for {part} of each seed; those of seed {seed} do not.")
+    return losses
 
 
 def _thinned(length: int) -> list[int]:
