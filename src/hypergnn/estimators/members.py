@@ -17,6 +17,8 @@ from hypergnn.models import Network
 
 Train = Callable[..., Network]
 PENALTIES = np.logspace(-2, 4, 13)
+ROWS_OF_A_TREE = 5000
+"""With more rows, each tree of a forest sees a sample of this size."""
 ENOUGH_TO_BOOST = 100
 """Gradient boosting with its default settings needs this number of known targets."""
 
@@ -35,7 +37,12 @@ def candidates_for(
         train: Trains a network of some kind on some rows.
     """
     seed = int(rng.randint(2**31 - 1))
-    forest = RandomForestRegressor(min_samples_leaf=2 if n_known > 50 else 1, n_jobs=n_jobs, random_state=seed)
+    forest = RandomForestRegressor(
+        min_samples_leaf=2 if n_known > 50 else 1,
+        max_samples=ROWS_OF_A_TREE if n_known > 2 * ROWS_OF_A_TREE else None,
+        n_jobs=n_jobs,
+        random_state=seed,
+    )
     boosting: Any = HistGradientBoostingRegressor(random_state=seed)
     boosting = boosting if n_outputs == 1 else MultiOutputRegressor(boosting)
     found: list[Candidate] = [OfScikitLearn("ridge, own features", _ridge(n_known, views.is_sparse), "own")]
