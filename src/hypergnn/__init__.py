@@ -18,7 +18,12 @@ if TYPE_CHECKING:
     from hypergnn import construct, datasets, functional, io, layers, loader, model_selection, models, training
     from hypergnn.datasets import Dataset
     from hypergnn.drawing import draw
-    from hypergnn.estimators import HypergraphClassifier, HypergraphEmbedding, HypergraphRegressor
+    from hypergnn.estimators import (
+        CorrectAndSmooth,
+        HypergraphClassifier,
+        HypergraphEmbedding,
+        HypergraphRegressor,
+    )
     from hypergnn.explanations import Explanation, explain
     from hypergnn.layers import GraphAttention, GraphConv, HypergraphAttention, HypergraphConv
     from hypergnn.models import Config, Network
@@ -32,6 +37,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Block",
     "Config",
+    "CorrectAndSmooth",
     "Dataset",
     "Explanation",
     "Graph",
@@ -66,6 +72,7 @@ __all__ = [
 _ROOM = {
     "Block": "structures",
     "Config": "models",
+    "CorrectAndSmooth": "estimators",
     "Dataset": "datasets",
     "Explanation": "explanations",
     "Graph": "structures",

@@ -112,6 +112,14 @@ class Linear:
             total += np.einsum("fn,fcn->nc", held[part].astype(float), p)
         return np.asarray(total / known.folds.shape[0])
 
+    def by_fold(self, context: Context, fold: Array) -> Array:
+        """What it says of all rows without the labels of each fold, ``(folds, N, n_classes)``."""
+        known, x = context.known, context.views.get(self.view)
+        rotated = Rotated.of(x[known.rows])
+        counts = (fold != np.arange(fold.max() + 1)[:, None]) * (1.0 if known.weight is None else known.weight)
+        parameters = fit_softmax(rotated.x, known.y, counts, known.n_classes, self.strength)
+        return predict_softmax(x, rotated.widened(parameters)).swapaxes(1, 2)
+
     def fit(self, context: Context) -> Model:
         """Learn from all labels with the strength that was best."""
         known = context.known
@@ -235,6 +243,18 @@ class Forest:
         forest, out = grow(self.kind, context.views.get(self.view)[known.rows], context)
         self._model = SklearnModel(self.view, forest, known.n_classes)
         return out
+
+    def by_fold(self, context: Context, fold: Array) -> Array:
+        """What it says of all rows without the labels of each fold, ``(folds, N, n_classes)``."""
+        known, x = context.known, context.views.get(self.view)
+        found = []
+        for one in range(fold.max() + 1):
+            rest = fold != one
+            weight = None if known.weight is None else known.weight[rest]
+            forest = self.kind(n_estimators=50, random_state=context.seed, n_jobs=context.n_jobs)
+            forest.fit(x[known.rows[rest]], known.y[rest], sample_weight=weight)
+            found.append(all_classes(forest, x, known.n_classes))
+        return np.stack(found)
 
     def fit(self, context: Context) -> Model:
         """The trees are fitted already."""

@@ -25,7 +25,7 @@ from hypergnn.estimators.selection.candidates import (
 from hypergnn.estimators.selection.known import Known
 from hypergnn.estimators.selection.mixture import best_sharpness, mixed, mixing_weights, sharpen
 from hypergnn.estimators.selection.report import Report, Tried
-from hypergnn.estimators.selection.spread import Spread, WithLabels
+from hypergnn.estimators.selection.spread import Smoothed, Spread, WithLabels
 from hypergnn.estimators.selection.views import NewViews, Views
 
 Array = npt.NDArray[Any]
@@ -33,7 +33,7 @@ Array = npt.NDArray[Any]
 _NEARLY_ALL = 0.98
 _SHARE = 0.6
 """Share of the time that may pass before the last candidate is tried; the rest is for fitting."""
-_LARGE = 5000
+_LARGE = 3000
 """Networks are tried on at most so many rows."""
 _SOME, _MANY = 1000, 10_000
 """With more labels, candidates that compare labelled rows with each other, or repeat others, are left out."""
@@ -105,7 +105,10 @@ def select(
             skipped[network.name] = f"more than {_LARGE:,} rows"
         elif network is not None and _structure_helps(results):
             try_in_time(network)
-        base = min((one for one in results if not isinstance(one.candidate, Spread)), key=lambda one: one.loss)
+        if (plain := _to_smooth(results, context)) is not None:
+            try_in_time(Smoothed(plain))
+        bases = [one for one in results if not isinstance(one.candidate, Spread | Smoothed)]
+        base = min(bases, key=lambda one: one.loss)
         try_in_time(Spread(f"{base.candidate.name}, corrected", base.candidate, base.p, base.sharpness))
     weights = mixing_weights(np.stack([one.p for one in results]), known)
     members = [
@@ -140,6 +143,14 @@ def _first(views: Views, known: Known) -> list[Candidate]:
 def _structure_helps(results: list[Result]) -> bool:
     """Whether the best candidate uses the structure."""
     return min(results, key=lambda one: one.loss).candidate.uses_structure
+
+
+def _to_smooth(results: list[Result], context: Context) -> Linear | Forest | None:
+    """The better of logistic regression and forest without structure, where smoothing may help."""
+    if not context.views.has_members or context.known.size > _MANY or not _structure_helps(results):
+        return None
+    plain = [one for one in results if isinstance(one.candidate, Linear | Forest) and not one.candidate.uses_structure]
+    return cast(Linear | Forest, max(plain, key=lambda one: one.right.mean()).candidate) if plain else None
 
 
 def _try(candidate: Candidate, context: Context, say: Callable[[str], None] | None) -> Result:

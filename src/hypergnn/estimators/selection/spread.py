@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.ensemble import ExtraTreesClassifier
 
-from hypergnn.estimators.selection.candidates import Candidate, Context, Model, all_classes, grow, log_loss
+from hypergnn.estimators.selection.candidates import (
+    Candidate,
+    Context,
+    Forest,
+    Linear,
+    Model,
+    all_classes,
+    grow,
+    log_loss,
+)
 from hypergnn.estimators.selection.diffusion import diffuse, received
 from hypergnn.estimators.selection.known import Known
 from hypergnn.estimators.selection.mixture import sharpen
+from hypergnn.estimators.selection.smoothing import FOLDS, Smoother, choose
 from hypergnn.estimators.selection.views import NewViews, Views
 
 Array = npt.NDArray[Any]
@@ -179,3 +189,47 @@ class WithLabelsModel:
     def new(self, views: NewViews) -> Array:
         """Probabilities of new rows."""
         return all_classes(self.forest, np.hstack([views.get(self.view), self.labels.new(views)]), self.n_classes)
+
+
+class Smoothed:
+    """A candidate without structure, corrected and smoothed over the hyperedges."""
+
+    uses_structure = True
+
+    def __init__(self, base: Linear | Forest) -> None:
+        """Name it after its base."""
+        self.name, self.base = f"{base.name}, corrected and smoothed", base
+        self._strengths: Any = None
+        self._unseen: Array | None = None
+
+    def score(self, context: Context) -> Array:
+        """Choose how far and how much, by the labels of folds that the base has not seen."""
+        known = context.known
+        fold = known.folds[0] % FOLDS
+        by_fold = self.base.by_fold(context, fold)
+        self._unseen = by_fold[fold, known.rows]
+        self._strengths, found = choose(by_fold, fold, known, context.views.hypergraph)
+        return found
+
+    def fit(self, context: Context) -> Model:
+        """Correct and smooth the base, fitted to all labels."""
+        base, views = context.fitted(self.base), context.views
+        unseen = cast(Array, self._unseen)
+        smoother = Smoother.of(self._strengths, base.training(views), unseen, context.known, views.hypergraph)
+        return SmoothedModel(base, smoother)
+
+
+@dataclass
+class SmoothedModel:
+    """A fitted base, and what has spread from it."""
+
+    base: Model
+    smoother: Smoother
+
+    def training(self, views: Views) -> Array:  # noqa: ARG002
+        """Probabilities of the rows of training."""
+        return self.smoother.shares
+
+    def new(self, views: NewViews) -> Array:
+        """Probabilities of new rows."""
+        return self.smoother.new(self.base.new(views), views.structure(rare=False), views.later)

@@ -1,0 +1,183 @@
+"""Any classifier of scikit-learn, corrected and smoothed over a hypergraph (after Huang et al., 2021)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import accuracy_score
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor
+
+from hypergnn._utils.tables import row_names
+from hypergnn.estimators.base import HypergraphEstimator, check_order, generator
+from hypergnn.estimators.compute import threads
+from hypergnn.estimators.labels import check_all_labelled, encode_labels
+from hypergnn.estimators.later import Later
+from hypergnn.estimators.selection.candidates import all_classes
+from hypergnn.estimators.selection.known import Known, divide
+from hypergnn.estimators.selection.smoothing import FOLDS, Smoother, choose
+from hypergnn.structures.hypergraph import Hypergraph
+
+Floats = npt.NDArray[np.float64]
+Ids = npt.NDArray[np.int64]
+
+
+class CorrectAndSmooth(ClassifierMixin, MetaEstimatorMixin, HypergraphEstimator):  # type: ignore[misc]
+    """Correct the errors of any classifier over a hypergraph, then smooth its predictions.
+
+    Rows in the same hyperedges tend to have the same errors and the same classes. The base classifier learns from the
+    labelled rows without the hypergraph. Its errors on labelled rows that it has not seen (by cross-validation) spread
+    over the hyperedges and correct the predictions of the other rows; then the predictions and the known labels
+    spread, and smooth. Cross-validation decides how far and how much; if neither helps, the base classifier is left
+    alone. Unlabelled rows are marked as in :class:`HypergraphClassifier`; hyperedges are made and new rows handled as
+    there.
+
+    Args:
+        estimator: A classifier of scikit-learn with ``predict_proba``; logistic regression by default. It sees the
+            rows as numbers: scaled, for ``"attributes"`` with words one-hot and gaps filled, for ``"text"`` as tf-idf.
+        construct: How to make the hyperedges, as in :class:`HypergraphClassifier`.
+        n_neighbors: Number of neighbours of a row, for ``"knn"``.
+        construct_options: Further arguments of the constructor.
+        scale: Whether to scale the columns.
+        n_jobs: Number of threads; one by default, -1 for all cores.
+        random_state: Seed of the folds.
+
+    Attributes:
+        classes_: The classes, sorted.
+        estimator_: The base classifier, fitted to all labelled rows.
+        strengths_: What cross-validation chose: ``reach`` and ``amount`` of the correction and of the smoothing.
+        transduction_: Class of each training row.
+        label_distributions_: Probability of each class for each training row.
+        hypergraph_: The hypergraph.
+        n_features_in_: Number of columns of ``X``; not set for ``"text"``.
+        feature_names_in_: Their names, if ``X`` is a table and all are strings; not set for ``"text"``.
+
+    Example:
+        >>> import numpy as np, hypergnn as hg
+        >>> from sklearn.datasets import load_wine
+        >>> from sklearn.ensemble import RandomForestClassifier
+        >>> X, y = load_wine(return_X_y=True)
+        >>> few = np.where(np.arange(len(y)) % 10 == 0, y, -1)          # every tenth label
+        >>> model = hg.CorrectAndSmooth(RandomForestClassifier(20, random_state=0), random_state=0).fit(X, few)
+        >>> bool((model.transduction_ == y).mean() > 0.85)
+        True
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        construct: str | Callable[..., Hypergraph] = "knn",
+        n_neighbors: int = 10,
+        construct_options: Mapping[str, Any] | None = None,
+        scale: bool = True,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        """Store the settings; :meth:`fit` checks them."""
+        self.estimator = estimator
+        self.construct = construct
+        self.n_neighbors = n_neighbors
+        self.construct_options = construct_options
+        self.scale = scale
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        """Sparse rows are accepted if the base classifier accepts them."""
+        tags = super().__sklearn_tags__()
+        if self.estimator is not None:
+            tags.input_tags.sparse &= get_tags(self.estimator).input_tags.sparse
+        return tags
+
+    def fit(self, X: Any, y: Any, *, hypergraph: Hypergraph | None = None, memberships: Any = None) -> CorrectAndSmooth:
+        """Fit the base classifier to the labelled rows, and choose how to correct and smooth it.
+
+        Args:
+            X: As in :meth:`HypergraphClassifier.fit`.
+            y: The label of each row; -1, ``None`` or NaN if it has none.
+            hypergraph: As in :meth:`HypergraphClassifier.fit`.
+            memberships: As in :meth:`HypergraphClassifier.fit`.
+
+        Raises:
+            TypeError: If an argument has the wrong type, or the base classifier has no ``predict_proba``.
+            ValueError: If values or shapes are invalid, or no row has a label.
+        """
+        base = LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
+        if not hasattr(base, "predict_proba"):
+            raise TypeError(
+                f"estimator must be a classifier with predict_proba; {type(base).__name__} has none. For a "
+                "support vector machine, wrap it in CalibratedClassifierCV."
+            )
+        self._build(X, hypergraph, memberships)
+        if y is None:
+            raise ValueError("CorrectAndSmooth requires y to be passed, but the target y is None")
+        check_order(row_names(X), row_names(y), "y must have its labels", "label", "Sort y: y.loc[X.index].")
+        self.classes_, codes = encode_labels(y, self.hypergraph_.n_vertices)
+        known = divide(codes, len(self.classes_), generator(self.random_state))
+        with threads(self.n_jobs):
+            self._fit(base, known)
+        return self
+
+    def _fit(self, base: Any, known: Known) -> None:
+        x, fold = self._features, known.folds[0] % FOLDS
+        by_fold = _predict_folds(base, x, known, fold)
+        strengths, _ = choose(by_fold, fold, known, self.hypergraph_)
+        self.estimator_ = clone(base).fit(x[known.rows], known.y)
+        plain = all_classes(self.estimator_, x, known.n_classes)
+        self._smoother = Smoother.of(strengths, plain, by_fold[fold, known.rows], known, self.hypergraph_)
+        self.strengths_ = strengths
+        self.label_distributions_ = self._of_training(self._smoother.shares)
+        self.transduction_ = self.classes_[self.label_distributions_.argmax(1)]
+
+    def predict(self, X: Any, *, hypergraph: Hypergraph | None = None, memberships: Any = None) -> npt.NDArray[Any]:
+        """Return the most probable class of each row; arguments as for :meth:`HypergraphClassifier.predict`."""
+        check_is_fitted(self)
+        shares = self.predict_proba(X, hypergraph=hypergraph, memberships=memberships)
+        found: npt.NDArray[Any] = self.classes_[shares.argmax(1)]
+        return found
+
+    def predict_proba(self, X: Any, *, hypergraph: Hypergraph | None = None, memberships: Any = None) -> Floats:
+        """Return the probability of each class for each row, in the order of :attr:`classes_`."""
+        check_is_fitted(self)
+        return self._of_rows(X, self.label_distributions_, self._probabilities, hypergraph, memberships)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy: the share of rows whose label :meth:`predict` returns.
+
+        Args:
+            X: As in :meth:`predict`.
+            y: A label for each row.
+            sample_weight: Weight of each row; equal by default.
+        """
+        check_is_fitted(self)
+        check_all_labelled(y, self.classes_)
+        return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
+
+    def _features_of(self, rows: Any) -> Any:
+        """What the base classifier sees of each row."""
+        return self._relation.own(rows)
+
+    def _probabilities(self, features: Any, later: Later) -> Tensor:
+        """The probabilities of new rows, ``(rows, n_classes)``."""
+        plain = all_classes(self.estimator_, features, len(self.classes_))
+        return torch.from_numpy(self._smoother.new(plain, self.hypergraph_, later))
+
+
+def _predict_folds(base: Any, x: Any, known: Known, fold: Ids) -> Floats:
+    """What the base says of all rows without the labels of each fold, ``(folds, N, classes)``."""
+    out = np.empty((fold.max() + 1, x.shape[0], known.n_classes))
+    for one in range(fold.max() + 1):
+        rest = fold != one
+        if not rest.any():
+            out[one] = known.prior
+            continue
+        out[one] = all_classes(clone(base).fit(x[known.rows[rest]], known.y[rest]), x, known.n_classes)
+    return out
