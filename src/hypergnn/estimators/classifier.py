@@ -28,7 +28,7 @@ from hypergnn.estimators.selection.network import OfNetwork
 from hypergnn.estimators.selection.report import Lines
 from hypergnn.estimators.selection.search import select
 from hypergnn.estimators.selection.views import Views
-from hypergnn.estimators.weights import as_sample_weight, class_weights, combined
+from hypergnn.estimators.weights import as_sample_weight, check_counts, class_weights, combined
 from hypergnn.explanations import Explanation, explain
 from hypergnn.models import Network
 from hypergnn.persistence.models import SavedModel
@@ -208,6 +208,7 @@ class HypergraphClassifier(ClassifierMixin, HypergraphEstimator):  # type: ignor
         self.classes_, codes = encode_labels(y, self.hypergraph_.n_vertices)
         by_class = class_weights(self.class_weight, self.classes_, codes)
         weight = combined(as_sample_weight(sample_weight, codes.size), by_class)
+        check_counts(weight, codes >= 0)
         if self.model == "auto":
             shares = self._select(codes, weight)
         else:
