@@ -50,16 +50,16 @@ def candidates_for(
         found.append(OfScikitLearn("ridge, propagated", _ridge(n_known, False), "spread"))
     if views.has_members:
         found.append(OfScikitLearn("ridge, memberships", _ridge(n_known, True), "members"))
-    found.append(OfScikitLearn("forest, own features", forest, "dense"))
-    found.append(OfNetwork("network, own features", partial(train, "mlp"), uses_structure=False))
+    trees: list[Candidate] = [OfScikitLearn("forest, own features", forest, "dense")]
+    networks: list[Candidate] = [OfNetwork("network, own features", partial(train, "mlp"), uses_structure=False)]
+    boosted: list[Candidate] = [OfScikitLearn("boosting, own features", boosting, "dense")]
     if views.has_structure:
-        found.append(OfNetwork("network, hypergraph convolution", partial(train, "hyper-conv")))
-        found.append(OfScikitLearn("forest, propagated", forest, "spread"))
-    if n_known >= ENOUGH_TO_BOOST:
-        found.append(OfScikitLearn("boosting, own features", boosting, "dense"))
-        if views.has_structure:
-            found.append(OfScikitLearn("boosting, propagated", boosting, "spread"))
-    return found
+        trees.append(OfScikitLearn("forest, propagated", forest, "spread"))
+        networks.append(OfNetwork("network, hypergraph convolution", partial(train, "hyper-conv")))
+        boosted.append(OfScikitLearn("boosting, propagated", boosting, "spread"))
+    if n_known > 2 * ROWS_OF_A_TREE:  # where time may run out, what learns most in a second comes first
+        return [*found, *boosted, *networks, *trees]
+    return [*found, *trees, *networks, *(boosted if n_known >= ENOUGH_TO_BOOST else [])]
 
 
 def _ridge(n_known: int, is_sparse: bool) -> Any:
