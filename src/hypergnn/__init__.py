@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from hypergnn.explanations import Explanation, explain
     from hypergnn.layers import GraphAttention, GraphConv, HypergraphAttention, HypergraphConv
     from hypergnn.models import Config, Network
-    from hypergnn.persistence.models import SavedModel, load, save
+    from hypergnn.persistence.estimators import load, save
+    from hypergnn.persistence.models import SavedModel
     from hypergnn.persistence.onnx import export_onnx
     from hypergnn.structures import Block, Graph, GraphBlock, Hypergraph, SharedGraph
 
@@ -90,8 +91,8 @@ _ROOM = {
     "draw": "drawing",
     "explain": "explanations",
     "export_onnx": "persistence.onnx",
-    "load": "persistence.models",
-    "save": "persistence.models",
+    "load": "persistence.estimators",
+    "save": "persistence.estimators",
 }
 
 

@@ -5,13 +5,17 @@ import pandas as pd
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 from sklearn.datasets import load_diabetes, load_linnerud
 from sklearn.ensemble import RandomForestRegressor
-from sklearn.linear_model import RidgeCV
+from sklearn.linear_model import Ridge, RidgeCV
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import hypergnn as hg
+from hypergnn.estimators.later import Later
+from hypergnn.estimators.selection.views import Views
+from hypergnn.estimators.stacking import OfScikitLearn, fit_stack
 from hypergnn.estimators.targets import read_targets
 
 QUICK = {"max_epochs": 30, "random_state": 0}
@@ -71,6 +75,7 @@ def test_the_default_is_as_good_as_a_forest_and_ridge(diabetes):
     own = model.score(X[unknown], y[unknown])
     for other in (RandomForestRegressor(random_state=0), RidgeCV(np.logspace(-3, 3, 7))):
         assert own > other.fit(X[~unknown], y[~unknown]).score(X[unknown], y[unknown]) - 0.03
+    assert max(entry["r2"] for entry in model.report_) < 0.7  # of targets that they have not seen
     names = [entry["candidate"] for entry in model.report_]
     assert names[0] == "ridge, own features"
     assert "all, weighted" in names
@@ -91,7 +96,22 @@ def test_structure_counts_where_it_alone_tells_the_target():
     unknown = np.isnan(few)
     assert model.score(X[unknown], y[unknown], hypergraph=hg.Hypergraph.from_scipy(H.to_scipy()[unknown])) > 0.9
     assert model.structure_gain_ > 5 * model.structure_gain_std_
-    assert model.report_[-1]["candidate"] == "all, errors smoothed"
+
+
+def test_errors_are_smoothed_over_hyperedges_where_that_helps():
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, 8, 160)
+    H = hg.Hypergraph.from_hyperedges([np.flatnonzero(group == one) for one in range(8)], n_vertices=160)
+    y = (np.linspace(-1.5, 1.5, 8)[group] + 0.1 * rng.normal(size=160))[:, None]
+    views = Views(rng.normal(size=(160, 2)), H, has_members=False, seed=0)
+    rows, ridge = np.flatnonzero(rng.random(160) < 0.4), OfScikitLearn("ridge", Ridge(), "own")
+    stack = fit_stack([ridge], views, rows, y[rows], None, np.random.RandomState(0), 60.0)
+    assert [entry["candidate"] for entry in stack.report] == ["ridge", "all, weighted", "all, errors smoothed"]
+    assert np.corrcoef(stack.predict(views)[:, 0], y[:, 0])[0, 1] > 0.95
+    new = views.of_new(rng.normal(size=(8, 2)), Later(sparse.eye_array(8).tocsr()))
+    assert np.corrcoef(stack.predict(new)[:, 0], np.linspace(-1.5, 1.5, 8))[0, 1] > 0.95
+    other = fit_stack([ridge], views, rows, rng.permutation(y)[rows], None, np.random.RandomState(0), 60.0)
+    assert other.errors is None
 
 
 def test_several_targets_at_once():

@@ -16,7 +16,7 @@ SOURCE, TESTS = ROOT / "src" / "hypergnn", ROOT / "tests"
 ORDER = [
     ["_utils"],
     ["persistence", "persistence.files"],
-    ["persistence.json_lines", "persistence.tensor_files", "persistence.name_tensors"],
+    ["persistence.allowed", "persistence.json_lines", "persistence.tensor_files", "persistence.name_tensors"],
     ["structures.incidence"],
     ["structures"],
     ["kernels"],
@@ -24,12 +24,12 @@ ORDER = [
     ["layers", "loader"],
     ["models"],
     ["persistence.models"],
-    ["persistence.onnx", "construct", "io"],
+    ["persistence.onnx", "persistence.object_writer", "persistence.object_reader", "construct", "io"],
     ["datasets", "drawing"],
     ["training"],
     ["explanations", "experiments"],
     ["estimators", "report"],
-    ["model_selection"],
+    ["model_selection", "persistence.estimators"],
     ["cli"],
     ["__main__"],
 ]

@@ -17,17 +17,18 @@ from torch import Tensor
 from hypergnn._utils.checks import check_choice, check_number, find_named
 from hypergnn._utils.progress import showing
 from hypergnn._utils.tables import row_names
-from hypergnn.estimators.base import MODELS, HypergraphEstimator, check_order, generator
+from hypergnn.estimators.base import HypergraphEstimator, check_order
 from hypergnn.estimators.compute import one_thread, threads
 from hypergnn.estimators.labels import check_all_labelled, encode_labels
 from hypergnn.estimators.later import Later
+from hypergnn.estimators.learning import MODELS, generator
 from hypergnn.estimators.selection.candidates import Context
 from hypergnn.estimators.selection.known import divide
 from hypergnn.estimators.selection.network import OfNetwork
 from hypergnn.estimators.selection.report import Lines
 from hypergnn.estimators.selection.search import select
 from hypergnn.estimators.selection.views import Views
-from hypergnn.estimators.weights import as_sample_weight, class_weights, combined
+from hypergnn.estimators.weights import as_sample_weight, check_counts, class_weights, combined
 from hypergnn.explanations import Explanation, explain
 from hypergnn.models import Network
 from hypergnn.persistence.models import SavedModel
@@ -223,6 +224,7 @@ class HypergraphClassifier(ClassifierMixin, HypergraphEstimator):  # type: ignor
         self.classes_, codes = encode_labels(y, self.hypergraph_.n_vertices)
         by_class = class_weights(self.class_weight, self.classes_, codes)
         weight = combined(as_sample_weight(sample_weight, codes.size), by_class)
+        check_counts(weight, codes >= 0)
         if self.model == "auto":
             shares = self._select(codes, weight)
         else:

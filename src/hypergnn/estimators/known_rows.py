@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -27,6 +28,23 @@ class KnownRows:
         self.group = np.array(
             [self._place.setdefault(key, len(self._place)) for key in row_keys(features)], dtype=np.int64
         )
+
+    def _to_state(self) -> dict[str, Any]:
+        """The keys as one array, for a file."""
+        keys = list(self._place)
+        lengths = np.array([len(key) for key in keys], dtype=np.int64)
+        return {"group": self.group, "keys": np.frombuffer(b"".join(keys), dtype=np.uint8), "lengths": lengths}
+
+    @classmethod
+    def _from_state(cls, state: Mapping[str, Any]) -> KnownRows:
+        """The rows that :meth:`_to_state` described."""
+        made = cls.__new__(cls)
+        ends, keys = np.cumsum(state["lengths"]).tolist(), state["keys"].tobytes()
+        made._place = {keys[start:end]: place for place, (start, end) in enumerate(pairwise([0, *ends]))}
+        made.group = state["group"]
+        if made.group.size and not 0 <= made.group.min() <= made.group.max() < len(ends):
+            raise ValueError("its rows belong to groups that do not exist")
+        return made
 
     def find(self, features: Any) -> Ids:
         """Return the group of each row, -1 for new rows."""

@@ -7,17 +7,18 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.linear_model import Ridge, RidgeCV
 from sklearn.multioutput import MultiOutputRegressor
 
+from hypergnn.estimators.selection.views import Views
 from hypergnn.estimators.stacking import Candidate, OfNetwork, OfScikitLearn
-from hypergnn.estimators.views import Views
 from hypergnn.models import Network
 
 Train = Callable[..., Network]
 PENALTIES = np.logspace(-2, 4, 13)
+ROWS_OF_A_TREE = 5000
+"""With more rows, each tree of a forest sees a sample of this size."""
 ENOUGH_TO_BOOST = 100
 """Gradient boosting with its default settings needs this number of known targets."""
 
@@ -36,23 +37,28 @@ def candidates_for(
         train: Trains a network of some kind on some rows.
     """
     seed = int(rng.randint(2**31 - 1))
-    is_sparse = sparse.issparse(views.own)
-    forest = RandomForestRegressor(min_samples_leaf=2 if n_known > 50 else 1, n_jobs=n_jobs, random_state=seed)
-    found: list[Candidate] = [
-        OfScikitLearn("ridge, own features", _ridge(n_known, is_sparse), "own"),
-        OfScikitLearn("ridge, with the structure", _ridge(n_known, False), "structure"),
-        OfScikitLearn("forest, own features", forest, "reduced"),
-        OfNetwork("network, own features", partial(train, "mlp"), uses_structure=False),
-        OfNetwork("network, hypergraph convolution", partial(train, "hyper-conv")),
-        OfScikitLearn("forest, with the structure", forest, "structure"),
-    ]
+    forest = RandomForestRegressor(
+        min_samples_leaf=2 if n_known > 50 else 1,
+        max_samples=ROWS_OF_A_TREE if n_known > 2 * ROWS_OF_A_TREE else None,
+        n_jobs=n_jobs,
+        random_state=seed,
+    )
+    boosting: Any = HistGradientBoostingRegressor(random_state=seed)
+    boosting = boosting if n_outputs == 1 else MultiOutputRegressor(boosting)
+    found: list[Candidate] = [OfScikitLearn("ridge, own features", _ridge(n_known, views.is_sparse), "own")]
+    if views.has_structure:
+        found.append(OfScikitLearn("ridge, propagated", _ridge(n_known, False), "spread"))
+    if views.has_members:
+        found.append(OfScikitLearn("ridge, memberships", _ridge(n_known, True), "members"))
+    found.append(OfScikitLearn("forest, own features", forest, "dense"))
+    found.append(OfNetwork("network, own features", partial(train, "mlp"), uses_structure=False))
+    if views.has_structure:
+        found.append(OfNetwork("network, hypergraph convolution", partial(train, "hyper-conv")))
+        found.append(OfScikitLearn("forest, propagated", forest, "spread"))
     if n_known >= ENOUGH_TO_BOOST:
-        boosting: Any = HistGradientBoostingRegressor(random_state=seed)
-        boosting = boosting if n_outputs == 1 else MultiOutputRegressor(boosting)
-        found += [
-            OfScikitLearn("boosting, own features", boosting, "reduced"),
-            OfScikitLearn("boosting, with the structure", boosting, "structure"),
-        ]
+        found.append(OfScikitLearn("boosting, own features", boosting, "dense"))
+        if views.has_structure:
+            found.append(OfScikitLearn("boosting, propagated", boosting, "spread"))
     return found
 
 

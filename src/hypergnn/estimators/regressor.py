@@ -15,13 +15,14 @@ from torch import Tensor
 
 from hypergnn._utils.checks import check_choice, check_number
 from hypergnn._utils.tables import row_names
-from hypergnn.estimators.base import MODELS, HypergraphEstimator, check_order, generator
+from hypergnn.estimators.base import HypergraphEstimator, check_order
 from hypergnn.estimators.compute import threads
 from hypergnn.estimators.later import Later
+from hypergnn.estimators.learning import MODELS, generator
 from hypergnn.estimators.members import candidates_for
+from hypergnn.estimators.selection.views import Views
 from hypergnn.estimators.stacking import Stack, fit_stack
 from hypergnn.estimators.targets import check_all_known, read_targets
-from hypergnn.estimators.views import Reduction, Views
 from hypergnn.estimators.weights import as_sample_weight
 from hypergnn.models import Network
 from hypergnn.structures.hypergraph import Hypergraph
@@ -228,8 +229,7 @@ class HypergraphRegressor(RegressorMixin, HypergraphEstimator):  # type: ignore[
     def _predict_new(self, features: Any, later: Later) -> Tensor:
         """The predictions for new rows."""
         if self.model == "auto":
-            views = Views(self.hypergraph_, self._features, self._reduction, features, later)
-            scaled = self._stack.predict(views)
+            scaled = self._stack.predict(self._views.of_new(features, later))
         else:
             scaled = self._scores_of(features, later).double().numpy()
         return torch.from_numpy(np.ascontiguousarray(self._targets.restore(scaled)))
@@ -242,15 +242,22 @@ class HypergraphRegressor(RegressorMixin, HypergraphEstimator):  # type: ignore[
         rng = generator(self.random_state)
         rows = np.flatnonzero(~np.isnan(self._targets.scaled).any(1))
         own = None if weight is None else weight[rows] / weight[rows].mean()
-        self._reduction = Reduction(self._features)
-        views = Views(self.hypergraph_, self._features, self._reduction)
-        candidates = candidates_for(views, rows.size, self._targets.mean.size, rng, self.n_jobs, self._train_network)
+        seed = int(rng.randint(2**31 - 1))
+        self._views = Views(self._features, self.hypergraph_, has_members=self._relation.has_members, seed=seed)
+        n_outputs = self._targets.mean.size
         with threads(self.n_jobs):
-            self._stack: Stack = fit_stack(candidates, views, rows, self._targets.scaled[rows], own, rng, max_time)
-            scaled = self._stack.predict(views)
+            tried = candidates_for(self._views, rows.size, n_outputs, rng, self.n_jobs, self._train_network)
+            targets = self._targets.scaled[rows]
+            self._stack: Stack = fit_stack(tried, self._views, rows, targets, own, rng, max_time)
+            scaled = self._stack.predict(self._views)
+        self._views.forget()
         self.report_ = self._stack.report
         self.structure_gain_, self.structure_gain_std_ = self._stack.gain, self._stack.gain_error
         return scaled
+
+    def _features_of(self, rows: Any) -> Any:
+        """What the estimator sees of each row: with ``"auto"``, what is known without the hypergraph."""
+        return self._relation.own(rows) if self.model == "auto" else self._relation.features(rows)
 
     def _train_network(self, model: str, rows: Ids, targets: Floats, weight: Floats | None) -> Network:
         """A network trained on some rows, one of the weighted models."""

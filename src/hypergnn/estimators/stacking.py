@@ -14,11 +14,15 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
+import torch
 from scipy.optimize import nnls
 from sklearn.base import clone
 
-from hypergnn.estimators.views import Views
-from hypergnn.models import Network
+from hypergnn.estimators.compute import as_features
+from hypergnn.estimators.selection.diffusion import received
+from hypergnn.estimators.selection.views import NewViews, Views
+from hypergnn.functional import hypergraph_conv
+from hypergnn.models import KINDS, Network
 
 Ids = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -31,7 +35,7 @@ ENOUGH = 0.01
 class Fitted(Protocol):
     """A fitted candidate."""
 
-    def predict(self, views: Views, rows: Ids | None = None) -> Floats:
+    def predict(self, views: Views | NewViews, rows: Ids | None = None) -> Floats:
         """Predictions for all rows of the views, or for some of them, ``(rows, outputs)``."""
         ...
 
@@ -60,22 +64,22 @@ class OfScikitLearn:
 
     name: str
     regressor: Any
-    view: Literal["own", "reduced", "structure"]
+    view: Literal["own", "dense", "spread", "members"]
 
     @property
     def uses_structure(self) -> bool:
         """Whether it sees more than the features of a row."""
-        return self.view == "structure"
+        return self.view in ("spread", "members")
 
     def fit(self, views: Views, rows: Ids, targets: Floats, weight: Floats | None) -> OfScikitLearn:
         """A fitted copy."""
         y = targets[:, 0] if targets.shape[1] == 1 else targets
-        fitted = clone(self.regressor).fit(getattr(views, self.view)[rows], y, sample_weight=weight)
+        fitted = clone(self.regressor).fit(views.get(self.view)[rows], y, sample_weight=weight)
         return OfScikitLearn(self.name, fitted, self.view)
 
-    def predict(self, views: Views, rows: Ids | None = None) -> Floats:
+    def predict(self, views: Views | NewViews, rows: Ids | None = None) -> Floats:
         """Predictions, ``(rows, outputs)``."""
-        seen = getattr(views, self.view)
+        seen = views.get(self.view)
         found = np.asarray(self.regressor.predict(seen if rows is None else seen[rows]), dtype=np.float64)
         return found.reshape(len(found), -1)
 
@@ -102,9 +106,9 @@ class TrainedNetwork:
     network: Network
     uses_structure: bool = True
 
-    def predict(self, views: Views, rows: Ids | None = None) -> Floats:
+    def predict(self, views: Views | NewViews, rows: Ids | None = None) -> Floats:
         """Predictions, ``(rows, outputs)``."""
-        found: Floats = views.scores(self.network).double().numpy()
+        found = scores_of(self.network, views)
         return found if rows is None else found[rows]
 
 
@@ -121,13 +125,36 @@ class Stack:
     gain: float = 0.0
     gain_error: float = 0.0
 
-    def predict(self, views: Views) -> Floats:
+    def predict(self, views: Views | NewViews) -> Floats:
         """Predictions, ``(rows, outputs)``."""
         total = sum(share * one.predict(views) for share, one in zip(self.weights, self.members, strict=True))
         found = np.asarray(total, dtype=np.float64)
         if self.errors is None:
             return found
-        return found + correction(views.smoothed(self.errors), self.shrinkage)
+        return found + correction(smoothed(self.errors, views), self.shrinkage)
+
+
+def smoothed(values: Floats, views: Views | NewViews) -> Floats:
+    """The mean over the hyperedges of each row of what the training rows have, ``(N, F)`` → ``(rows, F)``."""
+    if isinstance(views, NewViews):
+        return received(values, views.structure(rare=True), views.later)
+    with torch.no_grad():
+        spread = hypergraph_conv(torch.from_numpy(values), views.weighted, normalization="row")
+    return np.asarray(spread.numpy())
+
+
+def scores_of(network: Network, views: Views | NewViews) -> Floats:
+    """The scores of a network, ``(rows, outputs)``."""
+    takes_structure = bool(KINDS[network.config.model].structures)
+    with torch.no_grad():
+        if not takes_structure:
+            scores = network(as_features(views.get("own")))
+        elif isinstance(views, NewViews):
+            blocks = views.later.blocks(views.structure(rare=False), network.config.depth)
+            scores = network(as_features(views.with_training()), hypergraph=blocks)
+        else:
+            scores = network(as_features(views.get("own")), hypergraph=views.hypergraph)
+    return np.asarray(scores.double().numpy())
 
 
 def correction(smoothed: Floats, shrinkage: float) -> Floats:
@@ -159,10 +186,10 @@ def fit_stack(
     report: list[dict[str, Any]] = []
     tried: list[Candidate] = []
     unseen: list[Floats] = []
-    deadline, longest = time.monotonic() + max_time, 0.0
+    deadline, longest, last_fits = time.monotonic() + max_time, 0.0, 0.0
     for one in candidates:
         start = time.monotonic()
-        if tried and (rows.size < 2 or start + longest > deadline):
+        if tried and (rows.size < 2 or start + longest + last_fits > deadline):
             report.append(_entry(one.name, None))
             continue
         out = np.zeros_like(targets)
@@ -172,6 +199,7 @@ def fit_stack(
             out[held] = fitted.predict(views, rows[held])
         seconds = time.monotonic() - start
         longest = max(longest, seconds)
+        last_fits += seconds / max(len(folds) - 1, 1)  # each may be fitted once more, to all rows
         tried.append(one)
         unseen.append(out)
         report.append(_entry(one.name, _r2(targets, out, weight), seconds))
@@ -217,7 +245,7 @@ def _smooth(
     folds: Sequence[Ids],
 ) -> Floats:
     """Let the stack smooth its errors over the hyperedges if that helps; return the errors that remain."""
-    n_vertices = views.own.shape[0]
+    n_vertices = views.hypergraph.n_vertices
 
     def placed(chosen: Ids) -> Floats:
         out = np.zeros((n_vertices, targets.shape[1] + 1))
@@ -228,7 +256,7 @@ def _smooth(
     around = np.zeros((rows.size, targets.shape[1] + 1))
     for held in folds:
         rest = np.setdiff1d(np.arange(rows.size), held)
-        around[held] = views.smoothed(placed(rest))[rows[held]]
+        around[held] = smoothed(placed(rest), views)[rows[held]]
     before, variance = _error(errors, weight), _error(targets, weight) or 1.0
     stack.report.append(_entry("all, weighted", 1 - before / variance))
     after = {one: _error(errors - correction(around, one), weight) for one in SHRINKAGE}

@@ -16,7 +16,12 @@ from torch import Tensor
 
 from hypergnn.persistence.files import replacing
 
-_LOADERS = {"Network": "hypergnn.load", "Hypergraph": "Hypergraph.load", "Graph": "Graph.load"}
+_LOADERS = {
+    "Network": "hypergnn.load",
+    "Estimator": "hypergnn.load",
+    "Hypergraph": "Hypergraph.load",
+    "Graph": "Graph.load",
+}
 _KEY, _SUM = "hypergnn", "sha256"
 
 _DTYPES = {
@@ -99,6 +104,29 @@ def read(path: str | os.PathLike[str], kind: str, form: int, *, verify: bool = T
     if verify and _checksum(metadata[_KEY], tensors) != metadata.get(_SUM):
         raise ValueError(f"{path} is damaged: its content does not match its checksum.")
     return Content(_header(path, metadata[_KEY], kind, form), tensors)
+
+
+def kind_of(path: str | os.PathLike[str]) -> str | None:
+    """What a file contains, without reading its tensors; ``None`` if :func:`read` would refuse it or not tell.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write(f"{folder}/pair.safetensors", "pair", 1, {}, {"pair": torch.tensor([3, 4])})
+        ...     kind_of(f"{folder}/pair.safetensors")
+        'pair'
+    """
+    from safetensors import SafetensorError, safe_open
+
+    with open(path, "rb"):  # raises the usual OSError for a missing file or a folder
+        pass
+    try:
+        with safe_open(path, framework="pt") as file:
+            text = (file.metadata() or {}).get(_KEY)
+        found = json.loads(text or "{}").get("kind")
+    except (SafetensorError, ValueError, AttributeError):
+        return None
+    return found if isinstance(found, str) else None
 
 
 def _header(path: str | os.PathLike[str], text: str, kind: str, form: int) -> dict[str, Any]:

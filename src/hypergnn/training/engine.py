@@ -21,7 +21,7 @@ from hypergnn.kernels.dropout import seeded
 from hypergnn.models import Config, Network
 from hypergnn.structures.sparse_features import SparseFeatures
 from hypergnn.training.adam import Adam
-from hypergnn.training.losses import Losses, losses_of
+from hypergnn.training.losses import Losses, is_true, losses_of
 from hypergnn.training.plan import Part, Plan, Task
 
 Parameters = dict[str, Parameter]
@@ -114,7 +114,7 @@ def _train(
             state.best, state.best_epoch = state.parameters, [epoch] * len(state.seeds)
         share = (time.perf_counter() - start) / len(state.seeds)
         state.seconds = [seconds + share for seconds in state.seconds]
-        is_last = epoch + 1 == config.max_epochs or _is_stopped(on_losses, state, epoch)
+        is_last = _is_stopped(on_losses, state, epoch) or epoch + 1 == config.max_epochs
         over = [is_last or epoch - best >= config.patience for best in state.best_epoch]
         if on_epoch is not None:
             on_epoch(epoch, len(state.seeds))
@@ -133,7 +133,7 @@ def _is_stopped(on_losses: OnLosses | None, state: _State, epoch: int) -> bool:
         return False
     last = {name: [curve[name][-1] for curve in state.curves if curve[name]] for name in ("train_loss", "val_loss")}
     val = np.array(last["val_loss"]) if last["val_loss"] else None
-    return on_losses(epoch, Losses(tuple(state.seeds), np.array(last["train_loss"]), val)) is True
+    return is_true(on_losses(epoch, Losses(tuple(state.seeds), np.array(last["train_loss"]), val)))
 
 
 def _empty(task: Task, config: Config) -> Network:

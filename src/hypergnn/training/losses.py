@@ -59,3 +59,13 @@ def losses_of(scores: Tensor, y: Tensor, rows: Tensor, weight: Tensor | None = N
         return errors.mean(-1)
     chosen = weight.index_select(0, rows)
     return (errors * (chosen / chosen.sum())).sum(-1)
+
+
+def is_true(answer: object) -> bool:
+    """Whether a callback has returned ``True``, Python's or NumPy's; nothing else stops training.
+
+    Example:
+        >>> is_true(np.float64(0.1) < 0.2), is_true(None), is_true(3)
+        (True, False, False)
+    """
+    return isinstance(answer, (bool, np.bool_)) and bool(answer)

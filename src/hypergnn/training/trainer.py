@@ -16,7 +16,8 @@ from hypergnn.functional.projection import n_entries
 from hypergnn.kernels.cpu import buffers
 from hypergnn.models import KINDS, Config, check_structures, paper_config
 from hypergnn.training.description import describe
-from hypergnn.training.engine import Trial
+from hypergnn.training.engine import OnLosses, Trial
+from hypergnn.training.here import train_here
 from hypergnn.training.ledger import Ledger
 from hypergnn.training.order import near_together
 from hypergnn.training.plan import Plan, Task
@@ -40,6 +41,7 @@ def fit(
     device: str | torch.device = "cpu",
     curves: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
+    on_epoch: OnLosses | None = None,
     progress: bool = False,
 ) -> Result:
     """Train a network ``trials`` times, with seeds 0, 1, 2, …, and evaluate each trial on the test vertices.
@@ -59,6 +61,10 @@ def fit(
         device: The device to train on.
         curves: Whether to store the losses of each epoch in the run folder.
         on_progress: Called several times a second and after each finished trial, in this thread.
+        on_epoch: Called after each epoch as ``on_epoch(epoch, losses)`` with the :class:`Losses` of the trials trained
+            together, in this thread; training then takes place in this process, with one job. If it returns ``True``,
+            the run stops: finished trials stay, those in training are dropped. What it raises leaves ``fit``. It
+            changes no result.
         progress: Whether to show a progress line, in a notebook or on a terminal.
 
     Example:
@@ -70,7 +76,10 @@ def fit(
     """
     config = paper_config(data.name) if config is None else config
     check_size("trials", trials, minimum=1)
+    if on_epoch is not None and jobs not in (None, 1):
+        raise ValueError(f"jobs must be 1 or omitted with on_epoch, which is called in this process; got {jobs!r}.")
     jobs = check_size("jobs", torch.get_num_threads() if jobs is None else jobs, minimum=1)
+    jobs = jobs if on_epoch is None else 1
     if curves and out is None:
         raise ValueError("out must be given with curves=True: the curves are stored in the run folder.")
     check_structures(config.model, {"graph": data.graph, "hypergraph": data.hypergraph}, data.name)
@@ -91,7 +100,10 @@ def fit(
             plan = Plan.of(Task.of(near_together(data), config, device), config)
             size = _even_batch(len(missing), _fitting_batch(plan.task, config, jobs), jobs) if batch is None else batch
             batches = [missing[start : start + size] for start in range(0, len(missing), size)]
-            interrupted = _train_all(plan, config, batches, jobs, session)
+            if on_epoch is None:
+                interrupted = _train_all(plan, config, batches, jobs, session)
+            else:
+                interrupted = train_here(plan, config, batches, session, on_epoch)
     records = [session.records[seed] for seed in sorted(session.records) if seed < trials]
     return Result(records, interrupted)
 

@@ -1,0 +1,66 @@
+"""The recipes of docs/tune.md for other tools run as they are printed, where the tools are installed."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_wine
+
+import hypergnn as hg
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # those of the other tools
+PAGE = Path(__file__).parents[2] / "docs" / "tune.md"
+
+
+def recipe(first_line):
+    blocks = re.findall(r"(?ms)^```\n(.*?)^```$", PAGE.read_text())
+    (found,) = [block for block in blocks if block.startswith(first_line)]
+    assert len(found.splitlines()) == 3
+    return found
+
+
+def run(code):
+    X, y = load_wine(return_X_y=True)
+    names = {"hg": hg, "X": X[::2], "few": np.where(np.arange(89) % 2 == 0, y[::2], -1)}
+    exec(code, names)
+    return names
+
+
+def test_tensorboard(tmp_path, monkeypatch):
+    pytest.importorskip("tensorboard", reason="tensorboard is not installed")
+    monkeypatch.chdir(tmp_path)
+    run(recipe("from torch.utils.tensorboard import"))["writer"].close()
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    read = EventAccumulator("runs/wine")
+    read.Reload()
+    assert len(read.Scalars("loss")) == 100
+
+
+def test_mlflow(tmp_path, monkeypatch):
+    mlflow = pytest.importorskip("mlflow", reason="mlflow is not installed")
+    monkeypatch.chdir(tmp_path)
+    mlflow.set_tracking_uri(f"sqlite:///{tmp_path}/runs.db")
+    run(recipe("import mlflow"))
+    (last,) = mlflow.search_runs(output_format="list")
+    assert 0 < last.data.metrics["loss"] < 1
+
+
+def test_optuna():
+    optuna = pytest.importorskip("optuna", reason="optuna is not installed")
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    study = run(recipe("import optuna"))["study"]
+    assert study.best_value > 0.8
+
+    def objective(trial):
+        def prune(epoch, losses):
+            trial.report(float(losses.train[0]), epoch)
+            if epoch == 2:
+                raise optuna.TrialPruned
+
+        hg.HypergraphClassifier("mlp", on_epoch=prune).fit(*load_wine(return_X_y=True))
+
+    study = optuna.create_study()
+    study.optimize(objective, n_trials=1)
+    assert study.trials[0].state == optuna.trial.TrialState.PRUNED
