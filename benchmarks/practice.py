@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import sklearn
 
 import hypergnn as hg
 from benchmarks.machine import describe
 from benchmarks.practice_cases import CASES, Case, Share, has_class, known_labels, put_aside
 from benchmarks.practice_data import Data
+from benchmarks.practice_report import OURS, RESULTS
 from benchmarks.practice_rivals import rivals
 from hypergnn.persistence.files import write_atomic
 
-RESULTS = Path(__file__).parent / "practice.json"
-OURS = "HypergraphClassifier"
 SEEDS = 5
 
 
@@ -96,7 +96,9 @@ def main(arguments: list[str] | None = None) -> int:
         and (options.half is None or (case.name in aside) == (options.half == "aside"))
     ]
     results = json.loads(options.out.read_text()) if options.out.exists() else {"found": {}}
-    results["machine"] = describe(1)
+    results |= {"machine": describe(1), "sklearn": sklearn.__version__}
+    results["aside"] = sorted(column(case, share) for case in CASES if case.name in aside for share in case.shares)
+    results["kinds"] = {column(case, share): case.kind for case in CASES for share in case.shares}
     for case in chosen:
         start = time.monotonic()
         with warnings.catch_warnings():

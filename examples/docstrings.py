@@ -46,7 +46,7 @@ def accuracy(
 def main(draws: int = 5) -> None:
     texts, parts = descriptions()
     models = {
-        "hypergraph convolution": hg.HypergraphClassifier(construct="text", random_state=0),
+        "hypergraph convolution": hg.HypergraphClassifier("hyper-conv", construct="text", random_state=0),
         "the same without structure": hg.HypergraphClassifier("mlp", construct="text", random_state=0),
         "logistic regression": make_pipeline(TfidfVectorizer(stop_words="english"), LogisticRegression()),
     }

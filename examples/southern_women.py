@@ -37,7 +37,7 @@ def main(picture: str | Path = "southern_women.png") -> None:
     H = events()
     women, attended = H.vertex_names.tolist(), H.to_scipy()  # who attended what: the only features
     labels = np.array([KNOWN.get(woman) for woman in women], dtype=object)
-    model = hg.HypergraphClassifier(weight_decay=0.0, random_state=0).fit(attended, labels, hypergraph=H)
+    model = hg.HypergraphClassifier("hyper-conv", weight_decay=0.0, random_state=0).fit(attended, labels, hypergraph=H)
     print(f"{H}\n\n{'woman':18} circle  probability  events")
     rows = zip(women, model.transduction_, model.label_distributions_, attended.sum(1), strict=True)
     for woman, circle, probability, n_events in sorted(rows, key=lambda row: -row[2][0]):

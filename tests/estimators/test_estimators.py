@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_wine
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -58,6 +59,8 @@ ROWS_ARE_VERTICES = {
         hg.HypergraphClassifier("hyper-conv", construct="attributes", **QUICK),
         hg.HypergraphEmbedding(),
         hg.HypergraphEmbedding(trained=True, **QUICK),
+        hg.CorrectAndSmooth(),
+        hg.CorrectAndSmooth(RandomForestClassifier(10, random_state=0), construct="clusters"),
     ],
     expected_failed_checks=lambda _: ROWS_ARE_VERTICES,
 )

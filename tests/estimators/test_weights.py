@@ -5,6 +5,7 @@ import pytest
 import torch
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_wine
+from sklearn.neighbors import KNeighborsClassifier
 
 import hypergnn as hg
 from hypergnn.estimators.weights import class_weights
@@ -56,6 +57,18 @@ def test_weights_move_the_decision(wine):
     assert share[0] < share[1] < share[2]
     by_row = classifier().fit(X, y, sample_weight=np.where(y == 2, 20.0, 1.0))
     assert_array_equal(by_row.transduction_, classifier(class_weight={2: 20}).fit(X, y).transduction_)
+
+
+def test_corrected_classifiers_take_weights(wine):
+    X, y, few = wine
+    wrong = np.where(few < 0, (y + 1) % 3, few)
+    model = hg.CorrectAndSmooth(random_state=0).fit(X, wrong, sample_weight=few >= 0)
+    assert_allclose(model.label_distributions_, hg.CorrectAndSmooth(random_state=0).fit(X, few).label_distributions_)
+    with pytest.raises(TypeError, match=r"sample_weight must be left out: KNeighborsClassifier\.fit does not take it"):
+        hg.CorrectAndSmooth(KNeighborsClassifier()).fit(X, y, sample_weight=np.ones(y.size))
+    for one in (hg.CorrectAndSmooth(), classifier(), hg.HypergraphEmbedding(trained=True), hg.HypergraphClassifier()):
+        with pytest.raises(ValueError, match="positive for some labelled rows"):
+            one.fit(X, few, sample_weight=few < 0)
 
 
 def test_balanced_weights_are_those_of_the_labels():

@@ -70,6 +70,7 @@ CASES = {
         ["a plum", "one nail"],
     ),
     "default, given": lambda: (hg.HypergraphClassifier(**QUICK).fit(X[:6], [1, 2] * 3, hypergraph=H), NEW),
+    "corrected": lambda: (hg.CorrectAndSmooth(RandomForestClassifier(3, random_state=0)).fit(X, Y), NEW),
     "network for numbers": lambda: (hg.HypergraphRegressor("hyper-conv", **QUICK).fit(X, X[:, :2]), NEW),
     "embedding": lambda: (hg.HypergraphEmbedding(trained=True, **QUICK).fit(X, Y), NEW),
     "plain embedding": lambda: (hg.HypergraphEmbedding(random_state=np.random.RandomState(3)).fit(X), NEW),

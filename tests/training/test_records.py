@@ -13,7 +13,7 @@ VALID = {"seed": 0, "epochs": 3, "best_epoch": 2, "seconds": 0.5, "test_accuracy
         ({"val_loss": float("nan")}, "val_loss of a trial must be a finite number; that of seed 0 is nan"),
         ({"epochs": [3]}, r"epochs of a trial must be a finite number; that of seed 0 is \[3\]"),
         ({"epochs": 2.5}, r"epochs of a trial must be a whole number of at least 0; that of seed 0 is 2\.5"),
-        ({"best_epoch": -1}, "best_epoch must be a whole number of at least 0; got -1"),
+        ({"best_epoch": -1}, "best_epoch of a trial must be a whole number of at least 0; that of seed 0 is -1"),
         ({"seed": None}, "that of seed None lacks seed"),
     ],
 )

@@ -29,7 +29,7 @@ from hypergnn.estimators.selection.network import OfNetwork
 from hypergnn.estimators.selection.report import Lines
 from hypergnn.estimators.selection.search import select
 from hypergnn.estimators.selection.views import Views
-from hypergnn.estimators.weights import as_sample_weight, class_weights, combined
+from hypergnn.estimators.weights import as_sample_weight, check_counts, class_weights, combined
 from hypergnn.explanations import Explanation, explain
 from hypergnn.models import Network
 from hypergnn.persistence.models import SavedModel
@@ -39,16 +39,22 @@ from hypergnn.training.engine import OnLosses
 Ids = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-_ENOUGH_ROWS = 20
-"""Of fewer rows it says little if all get the same class."""
+_ENOUGH = 20
+"""Of fewer rows it says little if all get the same class, and of fewer labels if few are predicted."""
 
 
 class HypergraphClassifier(FromEvents, ClassifierMixin, HypergraphEstimator):  # type: ignore[misc]
     """Semi-supervised classification: rows are vertices, what they have in common are hyperedges.
 
-    The network sees all rows and learns from those with a label. A row is unlabelled if its label is -1 or NaN (among
+    All rows are seen, and those with a label are learned from. A row is unlabelled if its label is -1 or NaN (among
     numbers), or ``None``, NaN or the number -1 (among strings), as in scikit-learn's ``LabelSpreading``; if -1 and 1
     are the only numbers, both are classes. If every row has a label, it is an ordinary classifier.
+
+    **The default** compares several models by cross-validation within the given labels, and mixes the good ones:
+    logistic regression, naive Bayes, nearest neighbours, random forest and gradient boosting, which ignore the
+    hypergraph; logistic regression and trees that also see what a row receives over its hyperedges; labels, and the
+    errors of other models, spread over the hyperedges; for a given hypergraph also a hypergraph convolution.
+    ``print(model.report_)`` shows what was tried, and :attr:`structure_gain_` what the hypergraph added.
 
     **New rows.** ``predict`` returns for a training row what training gave it (:attr:`transduction_`). It recognises
     such a row by its features. If a given hypergraph distinguishes rows with equal features, only
@@ -68,9 +74,11 @@ class HypergraphClassifier(FromEvents, ClassifierMixin, HypergraphEstimator):  #
     A hypergraph passed to :meth:`fit` replaces all these; a new row then joins the hyperedges of the nearest row.
 
     Args:
-        model: ``"hyper-conv"``, ``"hyper-attention"``, or ``"mlp"``, which ignores the hypergraph.
-        construct: How to make the hyperedges, see above. ``"attributes"`` uses memberships and the numbers of the table
-            as features; ``"text"`` takes strings and uses tf-idf features.
+        model: ``"auto"``, see above, or one network: ``"hyper-conv"``, ``"hyper-attention"``, or ``"mlp"``, which
+            ignores the hypergraph. The arguments from ``hidden`` to ``max_epochs``, ``device`` and ``on_epoch`` belong
+            to networks, also to the one that ``"auto"`` may try, with ``weight_decay`` and a tenth of it.
+        construct: How to make the hyperedges, see above. ``"attributes"`` gives networks the memberships and the numbers
+            of the table as features; ``"text"`` takes strings and uses tf-idf features.
         n_neighbors: Number of neighbours of a row, for ``"knn"``; at most all other rows.
         construct_options: Further arguments of the constructor in :mod:`hypergnn.construct` (or of the callable), e.g.
             ``{"n_clusters": [10, 30]}``. ``"attributes"`` divides numbers into 5 bins by default.
@@ -89,9 +97,12 @@ class HypergraphClassifier(FromEvents, ClassifierMixin, HypergraphEstimator):  #
             If that leaves none, training takes all epochs.
         n_epochs_no_change: Number of epochs without a lower loss after which training stops; used with
             ``early_stopping`` only.
+        max_time: Seconds for ``"auto"``. When 60 % of them are over, no further model is tried. The result depends on
+            the speed of the machine only if that happens; ``report_`` says so.
+        verbose: Whether to show the progress of ``"auto"``.
         class_weight: How much the labels of each class count: ``"balanced"`` for weights inversely proportional to
             their numbers, a dictionary from class to weight, or ``None`` for equal weights.
-        warm_start: Whether :meth:`fit` continues with the network of the previous fit.
+        warm_start: Whether :meth:`fit` continues with the network of the previous fit; not with ``"auto"``.
         n_jobs: Number of threads; one by default, -1 for all cores.
         device: Where to train, e.g. ``"cuda"``; predictions are computed on the CPU.
         on_epoch: A function called after each epoch as ``on_epoch(epoch, losses)``, see
@@ -105,7 +116,12 @@ class HypergraphClassifier(FromEvents, ClassifierMixin, HypergraphEstimator):  #
         transduction_: Class of each training row.
         label_distributions_: Probability of each class for each training row.
         hypergraph_: The hypergraph.
-        network_: The trained network.
+        report_: With ``"auto"``, what was tried, with which accuracy and in which time, and the weights of the mixture;
+            prints as a table.
+        structure_gain_: With ``"auto"``, by how much the models that use the hypergraph raise the cross-validated
+            accuracy: 0.05 are five percentage points.
+        structure_gain_std_: Its standard error.
+        network_: With one network, the trained network; as are the next three.
         loss_curve_: Training loss of each epoch.
         validation_curve_: Loss of each epoch on the held-out labels; empty if there are none.
         n_epochs_: Number of epochs that training took.
@@ -209,6 +225,7 @@ class HypergraphClassifier(FromEvents, ClassifierMixin, HypergraphEstimator):  #
         self.classes_, codes = encode_labels(y, self.hypergraph_.n_vertices)
         by_class = class_weights(self.class_weight, self.classes_, codes)
         weight = combined(as_sample_weight(sample_weight, codes.size), by_class)
+        check_counts(weight, codes >= 0)
         if self.model == "auto":
             shares = self._select(codes, weight)
         else:
@@ -258,12 +275,11 @@ class HypergraphClassifier(FromEvents, ClassifierMixin, HypergraphEstimator):  #
 
     def _warn(self) -> None:
         """Warn if the predictions are worth no more than the name of the largest class."""
-        n_classes, n_rows = len(self.classes_), len(self.transduction_)
-        if n_classes > 1 and n_rows >= _ENOUGH_ROWS and len(np.unique(self.label_distributions_.argmax(1))) == 1:
+        if len(self.classes_) < 2 or len(self.transduction_) < _ENOUGH:
+            return
+        if len(np.unique(self.label_distributions_.argmax(1))) == 1:
             warnings.warn(_one_class(str(self.transduction_[0]), self.model), UserWarning, stacklevel=3)
-        elif (
-            self.model == "auto" and n_classes > 1 and n_rows >= _ENOUGH_ROWS and not self.report_.is_better_than_chance
-        ):
+        elif self.model == "auto" and self.report_.n_labels >= _ENOUGH and not self.report_.is_better_than_chance:
             warnings.warn(self.report_.chance_warning(), UserWarning, stacklevel=3)
 
     def predict(self, X: Any, *, hypergraph: Hypergraph | None = None, memberships: Any = None) -> npt.NDArray[Any]:
@@ -330,7 +346,8 @@ class HypergraphClassifier(FromEvents, ClassifierMixin, HypergraphEstimator):  #
 
         Hyperedges appear by name: values of columns, words, or the names of a given hypergraph; a hyperedge of
         ``"knn"`` by the number of the row that it is around. Rows with equal features share the mean of their
-        probabilities in :attr:`label_distributions_`; the explanation is of this row's own score.
+        probabilities in :attr:`label_distributions_`; the explanation is of this row's own score. The classifier must
+        be a single network, e.g. ``HypergraphClassifier("hyper-conv")``.
 
         Args:
             row: Its number in the training table, or its name if the hypergraph names its vertices. With later rows,
@@ -342,13 +359,13 @@ class HypergraphClassifier(FromEvents, ClassifierMixin, HypergraphEstimator):  #
             memberships: The same as a matrix or table.
 
         Raises:
-            ValueError: If the row or the class does not exist.
+            ValueError: If the row or the class does not exist, or with ``model="auto"``.
 
         Example:
             >>> import hypergnn as hg
             >>> texts = ["ripe apple pie", "apple and plum", "steel hammer", "hammer and nail"]
             >>> model = hg.HypergraphClassifier(
-            ...     construct="text", construct_options={"min_df": 1, "max_df": 1.0}, random_state=0
+            ...     "hyper-conv", construct="text", construct_options={"min_df": 1, "max_df": 1.0}, random_state=0
             ... ).fit(texts, ["fruit", None, "tool", None])
             >>> why = model.explain(1)
             >>> why.target_name, sorted(why.names)

@@ -12,7 +12,7 @@ from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score
 from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from torch import Tensor
 
 from hypergnn._utils.tables import row_names
@@ -24,6 +24,7 @@ from hypergnn.estimators.learning import generator
 from hypergnn.estimators.selection.candidates import all_classes
 from hypergnn.estimators.selection.known import Known, divide
 from hypergnn.estimators.selection.smoothing import FOLDS, Smoother, choose
+from hypergnn.estimators.weights import as_sample_weight, check_counts
 from hypergnn.structures.hypergraph import Hypergraph
 
 Floats = npt.NDArray[np.float64]
@@ -98,17 +99,28 @@ class CorrectAndSmooth(ClassifierMixin, MetaEstimatorMixin, HypergraphEstimator)
             tags.input_tags.sparse &= get_tags(self.estimator).input_tags.sparse
         return tags
 
-    def fit(self, X: Any, y: Any, *, hypergraph: Hypergraph | None = None, memberships: Any = None) -> CorrectAndSmooth:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        hypergraph: Hypergraph | None = None,
+        memberships: Any = None,
+    ) -> CorrectAndSmooth:
         """Fit the base classifier to the labelled rows, and choose how to correct and smooth it.
 
         Args:
             X: As in :meth:`HypergraphClassifier.fit`.
             y: The label of each row; -1, ``None`` or NaN if it has none.
+            sample_weight: How much the label of each row counts; equally by default. Rows of weight 0 count as
+                unlabelled.
             hypergraph: As in :meth:`HypergraphClassifier.fit`.
             memberships: As in :meth:`HypergraphClassifier.fit`.
 
         Raises:
-            TypeError: If an argument has the wrong type, or the base classifier has no ``predict_proba``.
+            TypeError: If an argument has the wrong type, or the base classifier has no ``predict_proba``, or takes no
+                ``sample_weight`` although one is given.
             ValueError: If values or shapes are invalid, or no row has a label.
         """
         base = LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
@@ -117,12 +129,18 @@ class CorrectAndSmooth(ClassifierMixin, MetaEstimatorMixin, HypergraphEstimator)
                 f"estimator must be a classifier with predict_proba; {type(base).__name__} has none. For a "
                 "support vector machine, wrap it in CalibratedClassifierCV."
             )
+        if sample_weight is not None and not has_fit_parameter(base, "sample_weight"):
+            raise TypeError(f"sample_weight must be left out: {type(base).__name__}.fit does not take it.")
         self._build(X, hypergraph, memberships)
         if y is None:
             raise ValueError("CorrectAndSmooth requires y to be passed, but the target y is None")
         check_order(row_names(X), row_names(y), "y must have its labels", "label", "Sort y: y.loc[X.index].")
         self.classes_, codes = encode_labels(y, self.hypergraph_.n_vertices)
-        known = divide(codes, len(self.classes_), generator(self.random_state))
+        weight = as_sample_weight(sample_weight, codes.size)
+        if weight is not None:
+            check_counts(weight, codes >= 0)
+            codes = np.where(weight > 0, codes, -1)
+        known = divide(codes, len(self.classes_), generator(self.random_state), weight)
         with threads(self.n_jobs):
             self._fit(base, known)
         return self
@@ -131,7 +149,7 @@ class CorrectAndSmooth(ClassifierMixin, MetaEstimatorMixin, HypergraphEstimator)
         x, fold = self._features, known.folds[0] % FOLDS
         by_fold = _predict_folds(base, x, known, fold)
         strengths, _ = choose(by_fold, fold, known, self.hypergraph_)
-        self.estimator_ = clone(base).fit(x[known.rows], known.y)
+        self.estimator_ = _fitted(base, x, known, np.ones(known.size, dtype=bool))
         plain = all_classes(self.estimator_, x, known.n_classes)
         self._smoother = Smoother.of(strengths, plain, by_fold[fold, known.rows], known, self.hypergraph_)
         self.strengths_ = strengths
@@ -150,17 +168,28 @@ class CorrectAndSmooth(ClassifierMixin, MetaEstimatorMixin, HypergraphEstimator)
         check_is_fitted(self)
         return self._of_rows(X, self.label_distributions_, self._probabilities, hypergraph, memberships)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        hypergraph: Hypergraph | None = None,
+        memberships: Any = None,
+    ) -> float:
         """Return the accuracy: the share of rows whose label :meth:`predict` returns.
 
         Args:
             X: As in :meth:`predict`.
             y: A label for each row.
             sample_weight: Weight of each row; equal by default.
+            hypergraph: As in :meth:`predict`.
+            memberships: As in :meth:`predict`.
         """
         check_is_fitted(self)
         check_all_labelled(y, self.classes_)
-        return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
+        found = self.predict(X, hypergraph=hypergraph, memberships=memberships)
+        return float(accuracy_score(y, found, sample_weight=sample_weight))
 
     def _features_of(self, rows: Any) -> Any:
         """What the base classifier sees of each row."""
@@ -180,5 +209,11 @@ def _predict_folds(base: Any, x: Any, known: Known, fold: Ids) -> Floats:
         if not rest.any():
             out[one] = known.prior
             continue
-        out[one] = all_classes(clone(base).fit(x[known.rows[rest]], known.y[rest]), x, known.n_classes)
+        out[one] = all_classes(_fitted(base, x, known, rest), x, known.n_classes)
     return out
+
+
+def _fitted(base: Any, x: Any, known: Known, chosen: npt.NDArray[np.bool_]) -> Any:
+    """A copy of the base, fitted to some of the labelled rows."""
+    given = {} if known.weight is None else {"sample_weight": known.weight[chosen]}
+    return clone(base).fit(x[known.rows[chosen]], known.y[chosen], **given)

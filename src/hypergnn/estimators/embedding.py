@@ -16,7 +16,7 @@ from hypergnn.estimators.base import HypergraphEstimator
 from hypergnn.estimators.compute import as_features, one_thread
 from hypergnn.estimators.labels import encode_labels
 from hypergnn.estimators.later import Later
-from hypergnn.estimators.weights import as_sample_weight
+from hypergnn.estimators.weights import as_sample_weight, check_counts
 from hypergnn.functional import hypergraph_conv
 from hypergnn.functional.projection import to_dense
 from hypergnn.models import KINDS
@@ -150,6 +150,7 @@ class HypergraphEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Hyp
             if y is None:
                 raise ValueError("HypergraphEmbedding(trained=True) requires y to be passed, but the target y is None")
             classes, codes = encode_labels(y, self.hypergraph_.n_vertices)
+            check_counts(weight, codes >= 0)
             self._train(codes, len(classes), 0.0, self.max_epochs, weight)
         else:
             check_size("steps", self.steps, minimum=1)

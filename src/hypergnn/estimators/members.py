@@ -17,6 +17,8 @@ from hypergnn.models import Network
 
 Train = Callable[..., Network]
 PENALTIES = np.logspace(-2, 4, 13)
+ROWS_OF_A_TREE = 5000
+"""With more rows, each tree of a forest sees a sample of this size."""
 ENOUGH_TO_BOOST = 100
 """Gradient boosting with its default settings needs this number of known targets."""
 
@@ -35,7 +37,12 @@ def candidates_for(
         train: Trains a network of some kind on some rows.
     """
     seed = int(rng.randint(2**31 - 1))
-    forest = RandomForestRegressor(min_samples_leaf=2 if n_known > 50 else 1, n_jobs=n_jobs, random_state=seed)
+    forest = RandomForestRegressor(
+        min_samples_leaf=2 if n_known > 50 else 1,
+        max_samples=ROWS_OF_A_TREE if n_known > 2 * ROWS_OF_A_TREE else None,
+        n_jobs=n_jobs,
+        random_state=seed,
+    )
     boosting: Any = HistGradientBoostingRegressor(random_state=seed)
     boosting = boosting if n_outputs == 1 else MultiOutputRegressor(boosting)
     found: list[Candidate] = [OfScikitLearn("ridge, own features", _ridge(n_known, views.is_sparse), "own")]
@@ -43,16 +50,16 @@ def candidates_for(
         found.append(OfScikitLearn("ridge, propagated", _ridge(n_known, False), "spread"))
     if views.has_members:
         found.append(OfScikitLearn("ridge, memberships", _ridge(n_known, True), "members"))
-    found.append(OfScikitLearn("forest, own features", forest, "dense"))
-    found.append(OfNetwork("network, own features", partial(train, "mlp"), uses_structure=False))
+    trees: list[Candidate] = [OfScikitLearn("forest, own features", forest, "dense")]
+    networks: list[Candidate] = [OfNetwork("network, own features", partial(train, "mlp"), uses_structure=False)]
+    boosted: list[Candidate] = [OfScikitLearn("boosting, own features", boosting, "dense")]
     if views.has_structure:
-        found.append(OfNetwork("network, hypergraph convolution", partial(train, "hyper-conv")))
-        found.append(OfScikitLearn("forest, propagated", forest, "spread"))
-    if n_known >= ENOUGH_TO_BOOST:
-        found.append(OfScikitLearn("boosting, own features", boosting, "dense"))
-        if views.has_structure:
-            found.append(OfScikitLearn("boosting, propagated", boosting, "spread"))
-    return found
+        trees.append(OfScikitLearn("forest, propagated", forest, "spread"))
+        networks.append(OfNetwork("network, hypergraph convolution", partial(train, "hyper-conv")))
+        boosted.append(OfScikitLearn("boosting, propagated", boosting, "spread"))
+    if n_known > 2 * ROWS_OF_A_TREE:  # where time may run out, what learns most in a second comes first
+        return [*found, *boosted, *networks, *trees]
+    return [*found, *trees, *networks, *(boosted if n_known >= ENOUGH_TO_BOOST else [])]
 
 
 def _ridge(n_known: int, is_sparse: bool) -> Any:

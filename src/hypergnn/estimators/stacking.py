@@ -186,10 +186,10 @@ def fit_stack(
     report: list[dict[str, Any]] = []
     tried: list[Candidate] = []
     unseen: list[Floats] = []
-    deadline, longest = time.monotonic() + max_time, 0.0
+    deadline, longest, last_fits = time.monotonic() + max_time, 0.0, 0.0
     for one in candidates:
         start = time.monotonic()
-        if tried and (rows.size < 2 or start + longest > deadline):
+        if tried and (rows.size < 2 or start + longest + last_fits > deadline):
             report.append(_entry(one.name, None))
             continue
         out = np.zeros_like(targets)
@@ -199,6 +199,7 @@ def fit_stack(
             out[held] = fitted.predict(views, rows[held])
         seconds = time.monotonic() - start
         longest = max(longest, seconds)
+        last_fits += seconds / max(len(folds) - 1, 1)  # each may be fitted once more, to all rows
         tried.append(one)
         unseen.append(out)
         report.append(_entry(one.name, _r2(targets, out, weight), seconds))

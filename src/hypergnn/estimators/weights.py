@@ -80,6 +80,18 @@ def class_weights(class_weight: Any, classes: npt.NDArray[Any], codes: Ids) -> F
     return np.where(codes >= 0, by_class[codes], 1.0)
 
 
+def check_counts(weight: Floats | None, is_labelled: npt.NDArray[np.bool_]) -> None:
+    """Raise unless some labelled rows count.
+
+    Example:
+        >>> check_counts(np.array([1.0, 0.0]), np.array([False, True]))
+        Traceback (most recent call last):
+        ValueError: sample_weight must be positive for some labelled rows; all of them are zero.
+    """
+    if weight is not None and not (weight[is_labelled] > 0).any():
+        raise ValueError("sample_weight must be positive for some labelled rows; all of them are zero.")
+
+
 def combined(one: Floats | None, other: Floats | None) -> Floats | None:
     """Return the product of two weights; ``None`` is 1."""
     return other if one is None else one if other is None else one * other

@@ -165,7 +165,8 @@ class SklearnModel:
 def all_classes(classifier: Any, x: Any, n_classes: int) -> Array:
     """The probabilities of all classes, 0 for those that the classifier has not seen."""
     out = np.zeros((x.shape[0], n_classes))
-    out[:, classifier.classes_] = classifier.predict_proba(x)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        out[:, classifier.classes_] = np.nan_to_num(classifier.predict_proba(x))
     return out
 
 
@@ -191,8 +192,9 @@ class CrossValidated:
         total = np.zeros((known.size, known.n_classes))
         for one in held:
             weight = None if known.weight is None else known.weight[~one]
-            classifier = self.make(context).fit(x[~one], known.y[~one], sample_weight=weight)
-            total[one] += all_classes(classifier, x[one], known.n_classes)
+            with np.errstate(divide="ignore", invalid="ignore"):  # features that do not vary
+                classifier = self.make(context).fit(x[~one], known.y[~one], sample_weight=weight)
+                total[one] += all_classes(classifier, x[one], known.n_classes)
         return np.asarray(total / held.sum(0)[:, None])
 
     def fit(self, context: Context) -> Model:

@@ -123,7 +123,7 @@ def select(
 def _first(views: Views, known: Known) -> list[Candidate]:
     """The candidates that are always tried, in this order."""
     found: list[Candidate] = [Linear("logistic regression", "own", uses_structure=False)]
-    if views.is_counts or not views.is_sparse:
+    if known.size >= 4 and (views.is_counts or not views.is_sparse):
         found.append(Bayes("naive Bayes", "own", uses_structure=False))
     if 3 <= known.size <= _MANY:
         found.append(Neighbours())

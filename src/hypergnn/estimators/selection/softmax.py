@@ -80,7 +80,7 @@ def fit_softmax(x: Any, y: Array, counts: Array, n_classes: int, strength: float
 
     def loss(flat: Array) -> tuple[float, Array]:
         parameters = flat.reshape(shape)
-        slopes = parameters[..., :-1].reshape(-1, n_features)
+        slopes = parameters[..., :-1].reshape(n_classes * n_folds, n_features)
         scores = _product(slopes, columns, x).reshape(n_classes, n_folds, n) + parameters[..., -1:]
         top = scores.max(0)
         p = np.exp(scores - top)
@@ -88,7 +88,7 @@ def fit_softmax(x: Any, y: Array, counts: Array, n_classes: int, strength: float
         value = (counts * (np.log(total) + top)).sum() - (target * scores).sum()
         error = p * (counts / total) - target
         gradient = np.empty(shape)
-        flat_error = error.reshape(-1, n)
+        flat_error = error.reshape(n_classes * n_folds, n)
         gradient[..., :-1] = (flat_error @ x).reshape(n_classes, n_folds, n_features) + parameters[..., :-1] / strength
         gradient[..., -1] = error.sum(-1)
         return scale * float(value + (slopes**2).sum() / (2 * strength)), scale * gradient.ravel()
@@ -101,7 +101,9 @@ def fit_softmax(x: Any, y: Array, counts: Array, n_classes: int, strength: float
 def predict_softmax(x: Any, parameters: Array) -> Array:
     """The probabilities of each fold, ``(folds, n_classes, n)``."""
     n_folds, n_classes, width = parameters.shape
-    scores = _product(parameters[..., :-1].reshape(-1, width - 1), None, x).reshape(n_folds, n_classes, -1)
+    scores = _product(parameters[..., :-1].reshape(n_folds * n_classes, width - 1), None, x).reshape(
+        n_folds, n_classes, x.shape[0]
+    )
     scores = scores + parameters[..., -1:]
     p = np.exp(scores - scores.max(1, keepdims=True))
     return np.asarray(p / p.sum(1, keepdims=True))
