@@ -10,7 +10,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 import hypergnn as hg
-from hypergnn.estimators.encoding import TableEncoder
 from hypergnn.estimators.selection.candidates import Context, Forest, Linear, log_loss
 from hypergnn.estimators.selection.diffusion import diffuse, rarity
 from hypergnn.estimators.selection.known import Known, divide
@@ -229,14 +228,6 @@ def test_held_out_labels_are_not_seen():
     ):
         right = (candidate.score(context).argmax(1) == y).mean()
         assert right < 0.45, candidate.name
-
-
-def test_tables_are_encoded_with_gaps_words_and_unknown_values():
-    columns = {"size": np.array([1.0, np.nan, 3.0]), "town": np.array(["a", None, "b"], dtype=object)}
-    encoder = TableEncoder(columns)
-    assert_allclose(encoder.encode(columns)[:, 1], [0, 1, 0])
-    later = encoder.encode({"size": np.array([2.0]), "town": np.array(["c"], dtype=object)})
-    assert_allclose(later, [[0, 0, 0, 0]], atol=1e-9)
 
 
 def test_correct_and_smooth_improves_a_forest_that_knows_nothing():

@@ -77,8 +77,8 @@ class HypergraphClassifier(FromEvents, ClassifierMixin, HypergraphEstimator):  #
         model: ``"auto"``, see above, or one network: ``"hyper-conv"``, ``"hyper-attention"``, or ``"mlp"``, which
             ignores the hypergraph. The arguments from ``hidden`` to ``max_epochs``, ``device`` and ``on_epoch`` belong
             to networks, also to the one that ``"auto"`` may try, with ``weight_decay`` and a tenth of it.
-        construct: How to make the hyperedges, see above. ``"attributes"`` gives networks the memberships and the numbers
-            of the table as features; ``"text"`` takes strings and uses tf-idf features.
+        construct: How to make the hyperedges, see above. ``"attributes"`` gives networks the memberships and the
+            numbers of the table as features; ``"text"`` takes strings and uses tf-idf features.
         n_neighbors: Number of neighbours of a row, for ``"knn"``; at most all other rows.
         construct_options: Further arguments of the constructor in :mod:`hypergnn.construct` (or of the callable), e.g.
             ``{"n_clusters": [10, 30]}``. ``"attributes"`` divides numbers into 5 bins by default.

@@ -215,9 +215,9 @@ def segment_max(x: Tensor, by: Incidence) -> Tensor:
     Returns:
         ``(..., groups, features)``; 0 for an empty group.
     """
-    _check_pairs(x, by)
-    if x.dim() < 2 or x.shape[-2] != by.n_columns:
-        raise ValueError(f"x must have {by.n_columns} rows, one per member; got {tuple(x.shape)}.")
+    known = _known(by)
+    checks.check_dense("x", x, 2)
+    checks.check_ends("x", x, (known.n_columns, x.shape[-1]), "a row per member")
     batch = x.shape[:-2]
     flat = _flat(x, batch, 2)
     which = ops.segment_argmax(flat.detach(), by)  # (trials, groups, features)
