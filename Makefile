@@ -9,7 +9,7 @@ RUN := $(VENV)/.run
 DEV := $(VENV)/.dev
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 # Threads slow small tensors down: use one thread per process and one process per core.
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --timeout 600
 PARALLEL := --numprocesses auto --dist worksteal
 FAST := not slow and not browser and not mutant and not timing and not style
 

@@ -7,6 +7,7 @@
 import gc
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -24,6 +25,9 @@ ROOT = Path(__file__).parents[2]
 PLUGINS_LEFT_OUT = ("cacheprovider", "doctest", "unraisableexception", "threadexception", "junitxml", "pastebin")
 OPTIONS = ["-x", "-q", "--rootdir", str(ROOT), "-o", "addopts=", "--no-header", "--tb=line"]
 OPTIONS += [word for name in PLUGINS_LEFT_OUT for word in ("-p", f"no:{name}")]
+
+SECONDS_FOR_A_TEST = 300
+"""Afterwards a child is killed: a mutant may run for ever."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +128,7 @@ def in_a_fork(mutant: str | None, test: str, backend: str) -> tuple[int, str | N
         child = os.fork()
         if child == 0:
             code = 70
+            signal.alarm(SECONDS_FOR_A_TEST)
             try:
                 os.dup2(output.fileno(), 1)
                 os.dup2(output.fileno(), 2)
