@@ -65,12 +65,7 @@ def run(*arguments: object, code: str | None = None) -> subprocess.CompletedProc
     [
         ["models", "hif", "parquet"],
         ["planetoid", "linqs", "runs", "results"],
-        pytest.param(
-            ["structures", "csv"],
-            marks=pytest.mark.xfail(
-                strict=False, reason="ids of loaded files and repeated columns are not checked yet"
-            ),
-        ),
+        ["structures", "csv"],
     ],
 )
 def test_a_short_run_finds_nothing(tmp_path, parsers):
