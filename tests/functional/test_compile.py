@@ -92,8 +92,10 @@ def test_the_default_compiler_takes_it_too():
 @pytest.mark.usefixtures("backend")
 def test_exported_program_gives_the_same_output(inputs):
     model, arguments = inputs
-    file = io.BytesIO()
-    torch.export.save(torch.export.export(model, arguments), file)
+    file, program = io.BytesIO(), torch.export.export(model, arguments)
+    torch.testing.assert_close(program.module()(*arguments), model(*arguments))
+    program.example_inputs = None  # they are pickled, and torch loads no pickled structures by default
+    torch.export.save(program, file)
     file.seek(0)
     torch.testing.assert_close(torch.export.load(file).module()(*arguments), model(*arguments))
 
@@ -139,3 +141,11 @@ def test_sparse_csr_features_run_uncompiled_within_a_compiled_network(training):
         out = compiled(x, hypergraph=H)
         torch.manual_seed(0)
         torch.testing.assert_close(out, network(x, hypergraph=H))
+
+
+def test_exported_program_refuses_structures_that_are_not_sound():
+    model, (x, H, graph) = make("centred")
+    program = torch.export.export(model, (x, H, graph)).module()
+    far = H.incidence._replace(members=torch.full_like(H.incidence.members, 10**6))
+    with pytest.raises(ValueError, match=r"members must hold ids"):
+        program(x, Hypergraph(far, H.weight, H._vertex_degree, H._hyperedge_degree, H.centroid, H.is_centred), graph)

@@ -200,17 +200,3 @@ def test_structures_made_in_inference_mode_work_outside(small):
     x = torch.rand(4, 2, requires_grad=True)
     functional.hypergraph_conv(x, H).sum().backward()
     torch.testing.assert_close(functional.hypergraph_conv(x, H), functional.hypergraph_conv(x, small))
-
-
-@pytest.mark.parametrize("n_groups", [3, 40])
-def test_pairs_are_read_in_stretches(n_groups, monkeypatch):
-    monkeypatch.setattr("hypergnn._utils.pairs.STRETCH", 7)
-    rng = np.random.default_rng(0)
-    H = Hypergraph.from_hyperedges([np.unique(rng.integers(0, 30, 9)) for _ in range(n_groups)], n_vertices=30)
-    fresh = Incidence(*[None if one is None else one.clone() for one in H.incidence])
-    fresh.check()
-    for place in range(0, H.n_incidences, 5):
-        members = H.incidence.members.clone()
-        members[place] = (members[place] + 1) % n_groups
-        with pytest.raises(ValueError, match="must"):
-            fresh._replace(members=members).check()
