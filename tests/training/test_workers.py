@@ -15,6 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 import torch
+from support.forks import in_a_fork
 from support.points import grouped_points
 
 from hypergnn.models import Config
@@ -326,6 +327,20 @@ def _is_socket(path):
         return "socket" in os.readlink(path)
     except FileNotFoundError:
         return False
+
+
+def test_a_process_that_the_user_forks_holds_no_connection_and_no_lock(data):
+    found = []
+
+    def fork(progress):
+        if progress.running == 2:
+            with processes._forking:  # as if another thread was just starting a worker
+                found.append(in_a_fork(lambda: (n_sockets(), processes._forking.acquire(timeout=1))))
+            raise KeyboardInterrupt
+
+    before = n_sockets()
+    fit(data, replace(SMALL, max_epochs=10**6, patience=10**6), trials=2, jobs=2, batch=1, on_progress=fork)
+    assert found == [(before, True)]
 
 
 def test_descriptors_and_processes_are_given_back(data, monkeypatch):

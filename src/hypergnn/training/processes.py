@@ -51,6 +51,18 @@ _ends: weakref.WeakSet[socket.socket] = weakref.WeakSet()  # the ends of this pr
 _forking = threading.Lock()  # so that no other worker is forked while this process has both ends of a connection
 
 
+def _start_afresh() -> None:
+    """In any forked child: give up the connections of the parent, and a lock that a missing thread may hold."""
+    global _forking
+    _forking = threading.Lock()
+    for end in list(_ends):
+        end.close()
+    _ends.clear()
+
+
+os.register_at_fork(after_in_child=_start_afresh)
+
+
 class Processes(Team):
     """Workers that are forked processes."""
 
@@ -238,8 +250,6 @@ def _run(far: socket.socket, plan: Plan, config: Config, parent: int) -> None:
         for number in _SIGNALS:  # the parent handles them
             signal.signal(number, signal.SIG_IGN)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
-        for end in list(_ends):
-            end.close()
         _die_with(parent)
         keep_freed_memory()
         work(_Connection(far), plan, config)
