@@ -1,9 +1,9 @@
 """All mutants, by name: most of these faults were found in other libraries."""
 
-from support.mutants import blocks, functional, joins, kernels, layers, loops, networks, structures, training
+from support.mutants import blocks, functional, joins, kernels, layers, loops, networks, structures, tables, training
 from support.mutation import Mutant
 
-_ROOMS = (structures, blocks, functional, layers, networks, kernels, loops, training, joins)
+_ROOMS = (structures, blocks, functional, layers, networks, kernels, loops, training, joins, tables)
 _ALL = [mutant for room in _ROOMS for mutant in room.MUTANTS]
 MUTANTS: dict[str, Mutant] = {mutant.name: mutant for mutant in _ALL}
 if len(MUTANTS) < len(_ALL):
