@@ -19,7 +19,7 @@ def shop(tmp_path, monkeypatch):
     who, segment = [f"c{number}" for number in range(60)], ["a", "b"] * 30
     rows = [(one, f"p{place % 2 + 2 * int(rng.integers(3))}") for _ in range(3) for place, one in enumerate(who)]
     pd.DataFrame(rows, columns=["customer", "product"]).drop_duplicates().to_csv("orders.csv", index=False)
-    people = {"customer": who, "age": rng.normal(40, 9, 60), "segment": segment}
+    people = {"customer": who, "age": rng.normal(40, 9, 60), "town": rng.choice(["Rome", None], 60), "segment": segment}
     pd.DataFrame(people).to_csv("customers.csv", index=False)
     return tmp_path
 

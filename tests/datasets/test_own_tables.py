@@ -284,3 +284,15 @@ def test_a_million_incidences_take_seconds(tmp_path):
     data = from_tables(incidences=path, features=features)
     assert data.hypergraph.n_incidences > 990_000
     assert data.x.shape == (100_000, 20)
+
+
+def test_words_and_gaps_of_features_are_encoded_on_request():
+    tables = {
+        "incidences": {"who": ["a", "b", "c"], "club": ["x", "x", "y"]},
+        "features": {"who": ["a", "b", "c"], "age": [20, None, 40], "town": ["Rome", "Oslo", "Rome"]},
+    }
+    data = from_tables(**tables, encode_features=True)
+    assert data.feature_names == ("age", "age missing", "town=Rome")
+    assert data.x[:, 0].tolist() == [0.0, 0.5, 1.0]
+    with pytest.raises(ValueError, match="features: X must have a column that distinguishes rows"):
+        from_tables(incidences=tables["incidences"], features={"who": [*"abc"], "n": [*"abc"]}, encode_features=True)

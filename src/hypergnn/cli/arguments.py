@@ -58,7 +58,7 @@ def check_labels(arguments: argparse.Namespace, purpose: str) -> None:
         )
 
 
-def load_data(arguments: argparse.Namespace) -> Dataset:
+def load_data(arguments: argparse.Namespace, *, encode_features: bool = False) -> Dataset:
     """The data that the command line selects; raise if it selects none, or two."""
     from hypergnn.datasets import from_tables, load
 
@@ -87,6 +87,7 @@ def load_data(arguments: argparse.Namespace) -> Dataset:
         weight=columns["weight"],
         label=columns["label"],
         seed=seed,
+        encode_features=encode_features,
     )
 
 

@@ -50,7 +50,7 @@ def _compare(arguments: argparse.Namespace) -> int:
         return 0
     check_labels(arguments, "a comparison")
     with stoppable():
-        data = load_data(arguments)
+        data = load_data(arguments, encode_features=True)
         is_said = False
 
         def tell(name: str, accuracy: Sequence[float]) -> None:

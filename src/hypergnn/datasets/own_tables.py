@@ -14,7 +14,7 @@ from scipy import sparse
 from hypergnn._utils.table_files import is_file, shown
 from hypergnn._utils.table_sources import quoted
 from hypergnn._utils.tables import as_numbers, as_text, encode
-from hypergnn.construct import from_table
+from hypergnn.construct import TableEncoder, from_table
 from hypergnn.datasets.dataset import Dataset
 from hypergnn.datasets.own_columns import IdColumn, Opened, blaming, open_table
 from hypergnn.datasets.splits import stratified_split
@@ -42,6 +42,7 @@ def from_tables(
     val: float = 0.2,
     test: float = 0.2,
     name: str | None = None,
+    encode_features: bool = False,
 ) -> Dataset:
     """Make a dataset from your own tables: ``.csv`` or ``.parquet`` files, folders of them, or tables in memory.
 
@@ -72,6 +73,9 @@ def from_tables(
         val: Fraction of each class for validation, if the split is drawn.
         test: Fraction of each class for testing, if the split is drawn.
         name: Name of the dataset. Default: the file name of ``incidences``.
+        encode_features: Whether ``features`` may hold words, dates and gaps, which
+            :class:`hypergnn.construct.TableEncoder` then turns into numbers. The encoding depends on all rows, so a
+            network trained on it cannot predict from other tables.
 
     Raises:
         TypeError: If an argument is not a table, or features are not numbers.
@@ -109,7 +113,7 @@ def from_tables(
     used = [tables["labels"].roles[role] for role in ("label", "split")] if in_features else []
     names, place = _vertices(tables)
     H = _hypergraph(tables["incidences"], names, place)
-    x, feature_names = _features(tables.get("features"), used) or _memberships(H)
+    x, feature_names = _features(tables.get("features"), used, encode_features) or _memberships(H)
     y, class_names, parts = _labels(tables.get("labels"), place, seed, (val, test))
     files = dict.fromkeys(Path(shown(table)).name for table in given.values() if is_file(table))
     opened = tables["incidences"].roles
@@ -189,7 +193,7 @@ def _memberships(H: Hypergraph) -> tuple[Any, tuple[str, ...]]:
     return sparse.csr_array(H.to_scipy(), dtype=np.float32), tuple(names)
 
 
-def _features(opened: Opened | None, used: Sequence[Any]) -> tuple[Any, tuple[str, ...]] | None:
+def _features(opened: Opened | None, used: Sequence[Any], encodes: bool) -> tuple[Any, tuple[str, ...]] | None:
     """All columns except the ids and ``used`` as a matrix, sparse if most are zero; ``None`` if there are none."""
     if opened is None:
         return None
@@ -201,6 +205,10 @@ def _features(opened: Opened | None, used: Sequence[Any]) -> tuple[Any, tuple[st
         raise ValueError(
             "features must have a column of numbers besides the ids; got none. Omit it to use the incidence matrix."
         )
+    if encodes:
+        with blaming("features"):
+            encoder = TableEncoder().fit(columns)
+            return np.float32(encoder.transform(columns)), tuple(encoder.feature_names)
     x = np.empty((opened.table.n_rows, len(columns)), dtype=np.float32)
     for place, (name, column) in enumerate(columns.items()):
         values = as_numbers(column, name)

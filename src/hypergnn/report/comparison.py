@@ -51,6 +51,8 @@ def write_comparison(compared: Sequence[Compared], out: str | os.PathLike[str], 
             Fact(str(splits), counted(splits, "split").split()[1]),
         ],
         tables=[_table(named, splits)],
+        trials_differ="The trials of a row are those of the random splits.",
+        is_of_runs=False,
         distributions=[Chart("trials", charts.trials(trials, order), "Accuracy in each split", key=TRIALS_KEY)],
     )
     path = Path(out)

@@ -116,6 +116,9 @@ class Page:
     distributions: Sequence[Chart] = ()
     trials_note: str = ""
     """Why the trials are not shown, if they are not."""
+    trials_differ: str = "The trials of a row differ only in their seed."
+    is_of_runs: bool = True
+    """Whether it is about networks in run folders, which have curves and can be explored."""
     curves: Sequence[Chart] = ()
     curves_note: str = ""
     """Which curves are left out, and why."""
