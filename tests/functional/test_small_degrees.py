@@ -40,6 +40,17 @@ def test_the_layer_equals_the_one_in_double_precision(gap, weight):
     assert found[0][4] == 0
 
 
+@pytest.mark.parametrize("gap", [0, 3, 43, 200])
+@pytest.mark.parametrize("weight", [None, [1.0, 3.0]])
+def test_the_layer_in_double_precision_is_the_equation(gap, weight):
+    layer, x, H = layer_with(gap, torch.float64, weight)
+    out, incidence = layer(x, H, return_attention=True)
+    matrix = torch.zeros(5, 2, dtype=torch.float64).index_put((H.vertex.long(), H.hyperedge.long()), incidence[:, 0])
+    weighted = matrix * H.weight
+    shares = weighted / weighted.sum(1, keepdim=True).clamp(min=1e-300)  # D^-1 H W
+    torch.testing.assert_close(out, shares @ matrix.T @ x.sum(1, keepdim=True))
+
+
 def test_between_the_gaps_nothing_jumps():
     outs = []
     for gap in torch.linspace(35, 110, 300).tolist():

@@ -32,7 +32,7 @@ MUTANTS = [
         "hypergnn.functional:shares_over_vertices",
         call("log", "weight"),
         "H.weight * 0",
-        f"{SMALL}::test_the_layer_equals_the_one_in_double_precision",
+        f"{SMALL}::test_the_layer_in_double_precision_is_the_equation",
     ),
     Mutant(
         "attention not divided by the largest of its row",
