@@ -239,6 +239,14 @@ def test_standard_error_may_be_gone(stderr):
     assert done.stdout == b""
 
 
+def test_standard_output_must_be_open():
+    script = f"exec {sys.executable} -m hypergnn data list >&-"
+    environment = {**os.environ, "PYTHONPATH": str(Path(hg.__file__).parents[1])}
+    done = subprocess.run(["sh", "-c", script], stderr=subprocess.PIPE, text=True, env=environment, check=False)
+    assert done.returncode == 2
+    assert done.stderr == "hypergnn: standard output must be open: the result goes there.\n"
+
+
 @pytest.mark.parametrize(
     ("header", "message"),
     [

@@ -60,15 +60,15 @@ def test_attributes_keep_the_numbers_as_features():
     np.testing.assert_allclose(features[:, -1], X["size"], rtol=1e-6)
 
 
-def test_gaps_in_new_rows_only_are_refused_and_columns_are_counted(people):
+def test_gaps_in_new_rows_only_get_the_median_and_columns_are_counted(people):
     table, truth, _ = people
     full = table[["age"]].fillna(30.0).to_dict("list")
     model = clone(hg.HypergraphClassifier(max_epochs=20, random_state=0)).fit(full, truth)
     assert model.feature_names_in_.tolist() == ["age"]
     assert model.predict({"age": [1.0, 60.0]}).tolist() == [0, 1]
     for gap in ({"age": [np.nan, 3.0]}, pd.DataFrame({"age": [np.nan, 3.0]})):
-        with pytest.raises(ValueError, match="Input X contains NaN"):
-            model.predict(gap)
+        middle = {"age": [np.median(full["age"]), 3.0]}
+        assert (model.predict_proba(gap) == model.predict_proba(middle)).all()
     with pytest.raises(ValueError, match="X has 2 features, but HypergraphClassifier is expecting 1 features"):
         model.predict({"age": [1.0], "town": [2.0]})
 

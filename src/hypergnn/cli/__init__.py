@@ -51,6 +51,9 @@ def main(argv: Sequence[str] | None = None, *, program: str = "hypergnn") -> int
             return 2
         arguments = parser.parse_args(given)
         arguments.typed = f"{program} {shlex.join(given)}"
+        if sys.stdout is None:  # closed before Python started
+            print("hypergnn: standard output must be open: the result goes there.", file=sys.stderr)
+            return 2
         return _run(arguments)
 
 

@@ -102,11 +102,14 @@ class HypergraphEstimator(LearnsFromLabels, PlacesRows, BaseEstimator):  # type:
             matrix = validate_data(
                 self, X, reset=reset, accept_sparse="csr", dtype=np.float64, ensure_all_finite="allow-nan"
             )
-        if np.isnan(matrix.data if sparse.issparse(matrix) else matrix).any():
-            raise ValueError(
-                "Input X contains NaN. Fill in missing values: only if rows of training have some are they filled here."
-            )
-        return matrix
+        if sparse.issparse(matrix):
+            if np.isnan(matrix.data).any():
+                raise ValueError("Input X contains NaN. Fill in missing values: those of a sparse matrix have no median.")
+            return matrix
+        if reset:
+            self._medians = np.median(matrix, axis=0)
+        gaps = np.isnan(matrix)
+        return np.where(gaps, self._medians, matrix) if gaps.any() else matrix
 
     def _build(self, X: Any, hypergraph: Hypergraph | None, memberships: Any = None) -> None:
         """Read ``X``, make the hypergraph and the features of its vertices."""

@@ -54,7 +54,7 @@ class TrialRecord:
         """The record of a JSON object. Keys that this version does not know are ignored.
 
         Raises:
-            ValueError: If a required field is missing, or a field is not a finite number.
+            ValueError: If a required field is missing, or a field is not a number.
 
         Example:
             >>> record = TrialRecord(seed=0, epochs=3, best_epoch=2, seconds=0.5, test_accuracy=80.0)
@@ -66,21 +66,15 @@ class TrialRecord:
             needed, lacks = ", ".join(_REQUIRED), ", ".join(missing)
             raise ValueError(f"a trial must have {needed}; that of seed {entry.get('seed')} lacks {lacks}.")
         for name in FIELDS:
-            _check_field(name, entry.get(name), entry["seed"])
+            value = entry.get(name)
+            if value is not None and not (type(value) is int or (type(value) is float and isfinite(value))):
+                raise ValueError(f"{name} must be a finite number; got {value!r:.60}.")
+        for name in ("seed", "epochs", "best_epoch"):
+            if type(entry[name]) is not int or entry[name] < 0:
+                raise ValueError(f"{name} must be a whole number of at least 0; got {entry[name]}.")
         return cls(**{name: entry[name] for name in FIELDS if name in entry})
 
 
 FIELDS = tuple(one.name for one in fields(TrialRecord))
 """The fields of a record in the order of a run folder's lines."""
 _REQUIRED = ("seed", "epochs", "best_epoch", "seconds", "test_accuracy")
-_COUNTS = ("seed", "epochs", "best_epoch")
-
-
-def _check_field(name: str, value: object, seed: object) -> None:
-    """Raise unless the value is a finite number, and a whole one where things are counted."""
-    if value is None:
-        return
-    if not (type(value) is int or (type(value) is float and isfinite(value))):
-        raise ValueError(f"{name} of a trial must be a finite number; that of seed {seed!r:.60} is {value!r:.60}.")
-    if name in _COUNTS and (type(value) is not int or value < 0):
-        raise ValueError(f"{name} of a trial must be a whole number of at least 0; that of seed {seed!r} is {value}.")
