@@ -50,7 +50,7 @@ ROWS_ARE_VERTICES = {
 @parametrize_with_checks(
     [
         hg.HypergraphClassifier(),
-        hg.HypergraphClassifier(construct="attributes"),
+        hg.HypergraphClassifier(construct="attributes", max_time=0),
         hg.HypergraphClassifier("hyper-conv", **QUICK),
         hg.HypergraphClassifier("hyper-attention", hidden=4, heads=2, **QUICK),
         hg.HypergraphClassifier("mlp", **QUICK),

@@ -9,12 +9,13 @@ from support.mutants import (
     layers,
     loops,
     networks,
+    selection,
     structures,
     training,
 )
 from support.mutation import Mutant
 
-_ROOMS = (structures, blocks, functional, layers, networks, kernels, loops, training, joins, estimators)
+_ROOMS = (structures, blocks, functional, layers, networks, kernels, loops, training, joins, estimators, selection)
 _ALL = [mutant for room in _ROOMS for mutant in room.MUTANTS]
 MUTANTS: dict[str, Mutant] = {mutant.name: mutant for mutant in _ALL}
 if len(MUTANTS) < len(_ALL):
