@@ -24,7 +24,7 @@ from hypergnn.training import Progress as RunProgress
 def small(tmp_path, monkeypatch):
     """The small table in the place of all others, in a folder of its own."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(paper, "TABLES", {"small": SMALL, "baselines": SMALL})
+    monkeypatch.setattr(beyond, "ALL", {"small": SMALL, "baselines": SMALL})
     monkeypatch.setattr("hypergnn.report.write_results", lambda _, out, **__: Path(out))
     return tmp_path
 

@@ -8,12 +8,12 @@ VALID = {"seed": 0, "epochs": 3, "best_epoch": 2, "seconds": 0.5, "test_accuracy
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"test_accuracy": "80"}, "test_accuracy of a trial must be a finite number; that of seed 0 is '80'"),
-        ({"seconds": True}, "seconds of a trial must be a finite number; that of seed 0 is True"),
-        ({"val_loss": float("nan")}, "val_loss of a trial must be a finite number; that of seed 0 is nan"),
-        ({"epochs": [3]}, r"epochs of a trial must be a finite number; that of seed 0 is \[3\]"),
-        ({"epochs": 2.5}, r"epochs of a trial must be a whole number of at least 0; that of seed 0 is 2\.5"),
-        ({"best_epoch": -1}, "best_epoch of a trial must be a whole number of at least 0; that of seed 0 is -1"),
+        ({"test_accuracy": "80"}, "test_accuracy must be a finite number; got '80'"),
+        ({"seconds": True}, "seconds must be a finite number; got True"),
+        ({"val_loss": float("nan")}, "val_loss must be a finite number; got nan"),
+        ({"epochs": [3]}, r"epochs must be a finite number; got \[3\]"),
+        ({"epochs": 2.5}, r"epochs must be a whole number of at least 0; got 2\.5"),
+        ({"best_epoch": -1}, "best_epoch must be a whole number of at least 0; got -1"),
         ({"seed": None}, "that of seed None lacks seed"),
     ],
 )

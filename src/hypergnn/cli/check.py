@@ -21,6 +21,7 @@ def register(commands: Commands) -> None:
         description="Verify records, curves, models and results of a folder. It prints one line per finding and a "
         "summary, and changes nothing. Exit code: 0 if all is whole, 1 if something is damaged or incomplete, 2 if "
         "the folder cannot be checked.",
+        epilog="example: hypergnn check runs/paper",
     )
     parser.add_argument("folder", metavar="RUN", help="folder of `hypergnn train` or `hypergnn reproduce`, or results/")
     parser.add_argument("--quiet", action="store_true", help="print only the findings")

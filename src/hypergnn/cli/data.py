@@ -40,14 +40,14 @@ def register(commands: Commands) -> None:
 
 def _data_list(arguments: argparse.Namespace) -> int:
     from hypergnn._utils.display import terminal_width, text_table
-    from hypergnn.datasets.catalogue import BUNDLES, DESCRIPTIONS
+    from hypergnn.datasets.catalogue import BUNDLES, DESCRIPTIONS, WITHOUT_FILES
     from hypergnn.datasets.sources import find_local
 
     rows = [
         {
             "name": name,
             "description": description,
-            "source": find_local(name, data_dir=arguments.data_dir) if name in BUNDLES else "scikit-learn",
+            "source": find_local(name, data_dir=arguments.data_dir) if name in BUNDLES else WITHOUT_FILES[name],
         }
         for name, description in DESCRIPTIONS.items()
     ]

@@ -55,6 +55,8 @@ DESCRIPTIONS = {
     "cora-directed": "Cora with hyperedges that point from each article to those that cite it",
     "arrows": "generated: classes that only the direction of hyperedges tells apart; needs no download",
 }
+WITHOUT_FILES = {"digits": "scikit-learn", "arrows": "generated"}
+"""Where datasets come from that have no files."""
 
 
 class DataError(ValueError):

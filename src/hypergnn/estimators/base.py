@@ -104,7 +104,9 @@ class HypergraphEstimator(LearnsFromLabels, PlacesRows, BaseEstimator):  # type:
             )
         if sparse.issparse(matrix):
             if np.isnan(matrix.data).any():
-                raise ValueError("Input X contains NaN. Fill in missing values: those of a sparse matrix have no median.")
+                raise ValueError(
+                    "Input X contains NaN. Fill in missing values: those of a sparse matrix have no median."
+                )
             return matrix
         if reset:
             self._medians = np.median(matrix, axis=0)
