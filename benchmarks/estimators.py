@@ -24,6 +24,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.semi_supervised import LabelPropagation, LabelSpreading
 
 import hypergnn as hg
+from benchmarks import practice_report
 from benchmarks.machine import describe
 from hypergnn.persistence.files import write_atomic
 
@@ -35,7 +36,7 @@ TEMPLATE = Path(__file__).parent / "estimators.md.in"
 DATASETS = {"digits": load_digits, "wine": load_wine, "breast cancer": load_breast_cancer}
 LABELS = (5, 10, 20)
 SPLITS = 20
-OURS = "HypergraphClassifier"
+OURS = 'HypergraphClassifier("hyper-conv")'
 
 Array = npt.NDArray[Any]
 Make = Callable[[int], Any]
@@ -71,7 +72,7 @@ def few_labels(y: Array, per_class: int, seed: int) -> Array:
 
 def contestants(X: Array) -> Iterator[tuple[str, Array, Make]]:
     """Yield the name, input and constructor of each: ours scales itself, forests need no scaling, others get both."""
-    yield OURS, X, lambda seed: hg.HypergraphClassifier(random_state=seed)
+    yield OURS, X, lambda seed: hg.HypergraphClassifier("hyper-conv", random_state=seed)
     for scale, scaler in SCALERS.items():
         scaled = scaler().fit_transform(X)
         for name, make in {**SEMI_SUPERVISED, **SUPERVISED}.items():
@@ -109,8 +110,8 @@ def measure(splits: int, labels: Sequence[int], say: Callable[[str], None]) -> d
     return found
 
 
-def page(results: dict[str, Any]) -> str:
-    """The text of ``docs/estimators.md``."""
+def page(results: dict[str, Any], practice: dict[str, Any]) -> str:
+    """The text of ``docs/estimators.md``, from the results of this benchmark and of ``benchmarks.practice``."""
     found = results["found"]
     ranked = sorted(found, key=lambda name: -_overall(found[name]))
     columns = [(dataset, per_class) for dataset in DATASETS for per_class in map(str, results["labels"])]
@@ -143,6 +144,7 @@ def page(results: dict[str, Any]) -> str:
         theirs=f"{_overall(found[rival]):.1f}",
         cpu=results["machine"]["cpu"],
         sklearn=results["sklearn"],
+        **practice_report.sections(practice),
     )
 
 
@@ -175,7 +177,9 @@ def main(arguments: list[str] | None = None) -> int:
             )
         results = {"machine": describe(1), "sklearn": sklearn.__version__, "splits": SPLITS, "labels": list(LABELS)}
         write_atomic(RESULTS, (json.dumps({**results, "found": found}, indent=1) + "\n").encode())
-    write_atomic(PAGE, page(json.loads(RESULTS.read_text(encoding="utf-8"))).encode())
+    practice = json.loads(practice_report.RESULTS.read_text(encoding="utf-8"))
+    write_atomic(PAGE, page(json.loads(RESULTS.read_text(encoding="utf-8")), practice).encode())
+    write_atomic(practice_report.PLOT, practice_report.plot(practice))
     print(f"written: {PAGE.relative_to(ROOT)}")
     return 0
 

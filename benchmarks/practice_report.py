@@ -97,7 +97,7 @@ def _summary(results: dict[str, Any]) -> str:
         f"the best of the others in each case, which nobody knows beforehand, it is {overall:+.1f} "
         f"points ahead on average ({mean(aside):+.1f} in the cases that were put aside) and at least as good in "
         f"{sum(gap >= 0 for gap, _ in gaps.values())} of {len(gaps)}. "
-        f"It is more than 2 points behind in {len(behind)} cases, in {len(clear)} of them beyond two standard errors; "
+        f"It is more than 2 points behind in {len(behind)} of them, in {len(clear)} beyond two standard errors; "
         f"the largest difference is {gaps[worst][0]:.1f} ± {gaps[worst][1]:.1f} points ({worst})."
     )
 
