@@ -58,7 +58,7 @@ def candidates_for(
         networks.append(OfNetwork("network, hypergraph convolution", partial(train, "hyper-conv")))
         boosted.append(OfScikitLearn("boosting, propagated", boosting, "spread"))
     if n_known > 2 * ROWS_OF_A_TREE:  # where time may run out, what learns most in a second comes first
-        return [*found, *boosted, *networks, *trees]
+        return [*found, *boosted, *trees, *networks]
     return [*found, *trees, *networks, *(boosted if n_known >= ENOUGH_TO_BOOST else [])]
 
 
