@@ -36,7 +36,7 @@ _SETTINGS: dict[str, tuple[Any, str]] = {
     "depth": (int, "number of layers"),
     "dropout": (float, "dropout of the input of each layer"),
     "attention_dropout": (float, "dropout of the attention"),
-    "direction": (str, "of directed hyperedges: forward, backward, both, undirected"),
+    "direction": (str, "forward, backward, both or undirected"),
     "feature_scaling": (str, "row: divide by the sum of the row; none: unscaled"),
     "learning_rate": (float, "learning rate of Adam"),
     "weight_decay": (float, "factor of the L2 penalty"),
