@@ -31,6 +31,7 @@ SOURCES = (
     "dot_loops",
     "attention_loops",
     "pointwise_loops",
+    "pooling_loops",
 )
 """The modules with compiled functions, and with the constants compiled into them."""
 
