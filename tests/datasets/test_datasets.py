@@ -167,7 +167,7 @@ def test_options_without_effect_are_refused():
         hg.datasets.load("cora", seed=0)
     with pytest.raises(ValueError, match="data_dir must be omitted for digits"):
         hg.datasets.load("digits", data_dir=".")
-    with pytest.raises(ValueError, match="one of 'cora', 'citeseer', .*; got 'Cora'"):
+    with pytest.raises(ValueError, match=r"one of 'cora', 'citeseer', .*; got 'Cora'"):
         hg.datasets.load("Cora")
 
 
