@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
 
@@ -275,7 +276,10 @@ def grow(kind: Any, x: Any, context: Context) -> tuple[Any, Array]:
         max_samples=_MOST_ROWS if known.size > _MOST_ROWS else None,
         random_state=context.seed,
         n_jobs=context.n_jobs,
-    ).fit(x, known.y, sample_weight=known.weight)
+    )
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Some inputs do not have OOB scores")  # they get the prior
+        forest.fit(x, known.y, sample_weight=known.weight)
     out = np.zeros((known.size, known.n_classes))
     out[:, forest.classes_] = np.nan_to_num(forest.oob_decision_function_)
     out[out.sum(1) == 0] = known.prior
