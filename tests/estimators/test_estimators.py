@@ -105,6 +105,7 @@ def test_the_prediction_of_a_new_row_does_not_depend_on_the_others(wine, constru
     assert_allclose(together.sum(1), 1)
 
 
+@pytest.mark.filterwarnings("ignore:every row was predicted:UserWarning")
 def test_a_new_row_is_seen_with_its_own_features(wine):
     X, y, _ = wine
     model = hg.HypergraphClassifier("hyper-attention", construct="attributes", max_epochs=5, random_state=0)
@@ -465,4 +466,4 @@ def test_fitting_a_hundred_rows_takes_well_under_a_second(wine):
 def test_settings_that_cannot_train_are_refused(wine, settings, match):
     X, _, y = wine
     with pytest.raises(ValueError, match=match):
-        hg.HypergraphClassifier(**QUICK, **settings).fit(X, y)
+        hg.HypergraphClassifier("hyper-conv", **QUICK, **settings).fit(X, y)

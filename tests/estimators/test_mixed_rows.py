@@ -54,7 +54,7 @@ def test_the_embedding_takes_them_too(people):
 
 def test_attributes_keep_the_numbers_as_features():
     X = pd.DataFrame({"size": np.linspace(0, 1, 40), "kind": ["a", "b"] * 20})
-    model = hg.HypergraphClassifier(construct="attributes", construct_options={"bins": 2}, max_epochs=1)
+    model = hg.HypergraphClassifier("hyper-conv", construct="attributes", construct_options={"bins": 2}, max_epochs=20)
     features = model.fit(X, [0, 1] * 20)._features.toarray()
     assert features.shape == (40, model.hypergraph_.n_hyperedges + 1)
     np.testing.assert_allclose(features[:, -1], X["size"], rtol=1e-6)
@@ -95,7 +95,7 @@ def test_events_are_fitted_in_one_line(features):
         hyperedge=["product", "category"],
         features=features,
         labels="segment",
-        settings={"random_state": 0},
+        settings={"model": "hyper-conv", "random_state": 0},
     )
     assert model.predictions_ == {**dict.fromkeys("abcd", "private"), **dict.fromkeys("efgh", "trade")}
     assert ("product", "tea") in model.hypergraph_.hyperedge_names.tolist()

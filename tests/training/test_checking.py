@@ -87,9 +87,9 @@ def changed(run, number, **fields):
     [
         ({"test_accuracy": 101.0}, "test_accuracy must be at most 100 percent; got 101.0"),
         ({"val_loss": -1.0}, "val_loss must be a number of at least 0; got -1.0"),
-        ({"test_accuracy": "80"}, "test_accuracy must be a number of at least 0; got '80'"),
+        ({"test_accuracy": "80"}, "test_accuracy must be a finite number; got '80'"),
         ({"best_epoch": 900}, "best_epoch must be below epochs"),
-        ({"seed": -1}, "seed must be at least 0; got -1"),
+        ({"seed": -1}, "seed must be a whole number of at least 0; got -1"),
         ({"seconds": None}, "lacks seconds"),
     ],
 )

@@ -18,7 +18,7 @@ from hypergnn._utils.checks import check_choice, check_number, find_named
 from hypergnn._utils.progress import showing
 from hypergnn._utils.tables import row_names
 from hypergnn.estimators.base import HypergraphEstimator, check_order
-from hypergnn.estimators.compute import one_thread, threads
+from hypergnn.estimators.compute import all_threads, one_thread
 from hypergnn.estimators.events import FromEvents
 from hypergnn.estimators.labels import check_all_labelled, encode_labels
 from hypergnn.estimators.later import Later
@@ -250,7 +250,7 @@ class HypergraphClassifier(FromEvents, ClassifierMixin, HypergraphEstimator):  #
         self._views = Views(self._features, self.hypergraph_, has_members=self._relation.has_members, seed=seeds[0])
         network = self._network_candidate(codes, weight) if self._is_given else None
         progress = showing(Lines(), quiet=not self.verbose)
-        with threads(self.n_jobs), progress as say:
+        with all_threads(self.n_jobs), progress as say:
             context = Context(self._views, known, seeds[1], self.n_jobs)
             self._mixture, self.report_ = select(context, network, max_time, say)
             shares = self._mixture.training(self._views)

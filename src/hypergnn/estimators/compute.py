@@ -54,6 +54,20 @@ def threads(n_jobs: int | None) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
+@contextmanager
+def all_threads(n_jobs: int | None) -> Iterator[None]:
+    """Use this number of threads of torch, of linear algebra and of OpenMP; as :func:`threads` otherwise.
+
+    If another process uses the cores, threads that wait for each other make small steps many times slower.
+    """
+    from threadpoolctl import threadpool_limits
+
+    with threads(n_jobs):
+        wanted = torch.get_num_threads()
+        with threadpool_limits(limits=wanted):
+            yield
+
+
 def one_thread() -> AbstractContextManager[None]:
     """Use one thread of torch."""
     return threads(None)

@@ -155,6 +155,8 @@ def _from_degrees(H: TwoSided, dtype: torch.dtype) -> Tensor:
     def make() -> Tensor:
         vertex = H._receiver_degree.to(dtype).clamp(min=1).rsqrt()
         size = H._hyperedge_degree.to(dtype).clamp(min=1).rsqrt()
-        return torch.stack([vertex[pairs.rows().long()], size[pairs.members.long()]], -1)
+        place = pairs.back_position
+        rows = pairs.rows() if place is None else torch.empty_like(place).scatter(0, place.long(), pairs.back_members)
+        return torch.stack([vertex[rows.long()], size[pairs.members.long()]], -1)
 
     return H.derived(("coordinates", dtype), make)

@@ -113,9 +113,9 @@ MUTANTS = [
     ),
     Mutant(
         "new rows attend as old ones",
-        "hypergnn.functional:receiver_incidence",
-        condition("H.rows"),
-        "False",
+        "hypergnn.functional:attention_incidence",
+        call("vertex_score.index_select"),
+        "vertex_score[: H.n_receivers]",
         f"{NEW_VERTICES}::test_each_attends_by_its_own_features",
     ),
     Mutant(

@@ -11,14 +11,14 @@ HETEROGENEOUS = f"{TESTS}::test_parameters_of_the_heterogeneous_and_weighted_lay
 MUTANTS = [
     Mutant(
         "incidences not dropped",
-        "hypergnn.layers:HypergraphAttention._attended",
+        "hypergnn.layers:HypergraphAttention._attended_way",
         argument("attended_transition", "dropped"),
         "None",
         DROPOUT,
     ),
     Mutant(
         "features not dropped",
-        "hypergnn.layers:HypergraphAttention._attended",
+        "hypergnn.layers:HypergraphAttention._attended_way",
         argument("attended_transition", 0),
         "projected",
         DROPOUT,
@@ -96,7 +96,7 @@ MUTANTS = [
     Mutant(
         "skip connection forgotten",
         "hypergnn.layers:Layer._aggregated",
-        result("skipped"),
+        choice("skip"),
         "out",
         f"{TESTS}::test_skip_connection_adds_the_input_itself_where_widths_agree",
     ),

@@ -277,8 +277,8 @@ def grow(kind: Any, x: Any, context: Context) -> tuple[Any, Array]:
         random_state=context.seed,
         n_jobs=context.n_jobs,
     )
-    with warnings.catch_warnings():  # a row of large weight may be in every sample; it gets the prior below
-        warnings.filterwarnings("ignore", message="Some inputs do not have OOB scores", category=UserWarning)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Some inputs do not have OOB scores")  # they get the prior
         forest.fit(x, known.y, sample_weight=known.weight)
     out = np.zeros((known.size, known.n_classes))
     out[:, forest.classes_] = np.nan_to_num(forest.oob_decision_function_)
