@@ -12,6 +12,7 @@ from support.structures import adjacency, attended, dense, random
 import hypergnn as hg
 from hypergnn import layers
 from hypergnn.cli import main
+from hypergnn.explanations import parts
 from hypergnn.models import KINDS, Config, Network
 from hypergnn.structures.shared_graph import SharedGraph
 
@@ -155,7 +156,7 @@ def test_a_shared_graph_is_explained_like_its_listed_links(kind, normalization):
         assert total(found) == pytest.approx(found.logit, abs=1e-12)
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", [name for name, kind in KINDS.items() if kind.layer in parts.EXPLAINED])
 @pytest.mark.parametrize("depth", [1, 2, 3])
 def test_networks_are_explained_before_their_last_activation(name, depth):
     torch.manual_seed(1)
@@ -347,3 +348,14 @@ def test_a_run_is_explained_from_the_command_line(tmp_path, capsys):
     assert main(["explain", run, "nobody"]) == 2
     assert "vertex must be a number from 0 to 1796; got 'nobody'" in capsys.readouterr().err
     assert main(["explain", run, "5", "--plot", "why.gif"]) == 2
+
+
+@pytest.mark.parametrize("name", ["hyper-sage", "hyper-monet"])
+def test_layers_whose_parts_are_not_known_are_refused(name):
+    with pytest.raises(TypeError, match="layers whose parts explain knows"):
+        hg.explain(Network(Config(model=name), 5, 4), H, "c", x=torch.rand(7, 5))
+
+
+def test_other_directions_are_refused():
+    with pytest.raises(ValueError, match="must follow hyperedges forward"):
+        hg.explain(Network(Config(direction="both"), 5, 4), H, "c", x=torch.rand(7, 5))

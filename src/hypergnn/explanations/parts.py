@@ -28,6 +28,8 @@ from hypergnn.structures.shared_graph import SharedGraph
 _ORDER = ("hyperedge", "itself", "link")
 PartKind = Literal["hyperedge", "link", "itself", "skip", "bias"]
 ATTENTIONS = (layers.HypergraphAttention, layers.GraphAttention, layers.MeanAttention)
+EXPLAINED = (layers.HypergraphConv, layers.GraphConv, layers.MeanConv, *ATTENTIONS, layers.Dense)
+"""The layers whose factors are known here."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from hypergnn._utils.checks import Names, find_named
 from hypergnn.datasets import Dataset
 from hypergnn.explanations.explanation import Attended, Explanation
-from hypergnn.explanations.parts import Call, Part, attention_of, parts_of
+from hypergnn.explanations.parts import EXPLAINED, Call, Part, attention_of, parts_of
 from hypergnn.functional.checks import Features
 from hypergnn.kernels import elu_dropout
 from hypergnn.layers import Layer
@@ -39,12 +39,12 @@ _LABELS = {
 
 def _kind_of(layer: Layer) -> str:
     """The kind of network that a layer belongs to, or raise for layers whose parts explain cannot tell."""
-    for name, kind in KINDS.items():
-        if type(layer) is kind.layer and type(layer).__module__.startswith("hypergnn."):
-            return name
-    raise TypeError(
-        f"model must consist of layers of hypergnn; got {type(layer).__name__}, whose parts explain does not know."
-    )
+    if type(layer) not in EXPLAINED:
+        known = ", ".join(kind.__name__ for kind in EXPLAINED)
+        raise TypeError(f"model must consist of layers whose parts explain knows: {known}; got {type(layer).__name__}.")
+    if layer.direction != "forward":
+        raise ValueError(f"model must follow hyperedges forward to be explained; got direction={layer.direction!r}.")
+    return next(name for name, kind in KINDS.items() if type(layer) is kind.layer)
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,12 @@ class _Question:
     @property
     def kind(self) -> str:
         """The kind of the network, or of the networks that use this layer."""
-        return self.model.config.model if isinstance(self.model, Network) else _kind_of(self.model)
+        kinds = [_kind_of(cast(Layer, one)) for one in self._layers]
+        return kinds[0]
+
+    @property
+    def _layers(self) -> Sequence[Any]:
+        return list(self.model.layers) if isinstance(self.model, Network) else [self.model]
 
     @property
     def takes(self) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Mutants of the layers."""
 
 from support.mutation import Mutant
-from support.places import argument, call, condition, constant, factor, nth, result, value
+from support.places import argument, call, choice, condition, constant, factor, nth, result, value
 
 TESTS = "layers/test_layers.py"
 DROPOUT = f"{TESTS}::test_dropout_falls_on_the_propagated_features_and_on_the_transition"

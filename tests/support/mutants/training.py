@@ -24,7 +24,11 @@ MUTANTS = [
         "places forgotten, so that a part drops other entries", "hypergnn.training.plan:_places", result(), "{}", PART
     ),
     Mutant(
-        "places of pairs forgotten", "hypergnn.training.plan:_places", statement("own", "of_block", "places"), "pass", PART
+        "places of pairs forgotten",
+        "hypergnn.training.plan:_places",
+        statement("own", "of_block", "places"),
+        "pass",
+        PART,
     ),
     Mutant("places of rows forgotten", "hypergnn.training.plan:_places", condition("read"), "False", PART),
     Mutant(
