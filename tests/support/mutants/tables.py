@@ -5,7 +5,7 @@ from support.places import argument, value
 
 EVENTS = "construct/test_construct_events.py"
 ENCODING = "construct/test_encoding.py"
-COMPARISON = "experiments/test_comparison.py"
+COMPARISON = "experiments/test_compared.py"
 
 MUTANTS = [
     Mutant(
