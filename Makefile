@@ -11,6 +11,8 @@ PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 # Threads slow small tensors down: use one thread per process and one process per core.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --timeout 600
 PARALLEL := --numprocesses auto --dist worksteal
+# Loading other libraries takes as long as their tests.
+OTHER_LIBRARIES := tests/functional/test_oracles.py tests/io/test_io_libraries.py tests/persistence/test_onnx.py tests/pyg
 FAST := not slow and not browser and not mutant and not timing and not style
 
 .PHONY: help run data results docs bench fuzz lock locked audit test fast browser mutants timing reliability load coverage lowest check lint types project fmt dist clean
@@ -44,8 +46,8 @@ test: $(DEV) ## run every test, as CI does
 	$(PYTEST) $(PARALLEL) -m "not timing"
 	$(PYTEST) tests -m timing
 
-fast: $(DEV) ## run the tests that take seconds
-	$(PYTEST) $(PARALLEL) -m "$(FAST)"
+fast: $(DEV) ## run the quick tests, without those of other libraries: under a minute
+	$(PYTEST) $(PARALLEL) tests src -m "$(FAST)" $(OTHER_LIBRARIES:%=--ignore %)
 
 browser: $(DEV) ## test the report page in Chromium
 	$(PYTEST) $(PARALLEL) tests -m browser

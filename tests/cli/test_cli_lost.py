@@ -22,6 +22,7 @@ def run(tmp_path, monkeypatch, capsys):
     return Path("run")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="workers are processes on Linux only")
 def test_trials_that_lose_their_worker_are_listed_with_exit_code_2(tmp_path, monkeypatch, capsys):
     train = worker.train
@@ -46,6 +47,7 @@ def test_trials_that_lose_their_worker_are_listed_with_exit_code_2(tmp_path, mon
     assert main(command) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.write_bytes(path.read_bytes()[:-9])])
 @pytest.mark.parametrize("command", [["predict", "run"], ["explain", "run", "0"]])
 def test_a_lost_model_is_reported_with_the_way_to_rebuild_it_and_that_way_works(run, capsys, damage, command):

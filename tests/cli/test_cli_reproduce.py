@@ -33,6 +33,7 @@ def run(*command):
     return main(["reproduce", *map(str, command)])
 
 
+@pytest.mark.slow
 def test_tables_are_printed_and_kept(small, capsys):
     assert run("small", "--trials", 2, "--jobs", 1, "--keep", "kept") == 0
     printed = capsys.readouterr()

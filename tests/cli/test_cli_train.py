@@ -123,6 +123,7 @@ def test_predictions_of_digits_as_csv_and_parquet(tmp_path, capsys):
     assert 100 * right[data.test].mean() == pytest.approx(best.test_accuracy)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("tables")
 def test_json_has_all_that_came_out(capsys):
     options = ["--model", "hyper-attention", "--attention-dropout", "0.25", "--skip", "--learning-rate", "0.02"]
@@ -287,6 +288,7 @@ def test_mistakes_are_one_line_and_leave_nothing(tables, capsys, command, messag
     assert sorted(tables.rglob("*")) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["gat", "gcn+hyper-conv"])
 def test_models_that_need_a_graph_are_trained_on_data_without_one(model, tmp_path, capsys):
     out = tmp_path / "run"

@@ -36,6 +36,7 @@ def test_neighbours_are_the_points_at_the_smallest_distance(metric, n_features, 
     assert H.centroid.tolist() == list(range(40))
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(st.integers(0, 2), min_size=4, max_size=30), st.integers(1, 3))
 def test_among_equal_points_each_is_in_its_own_hyperedge_once(positions, k):

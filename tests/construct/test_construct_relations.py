@@ -19,6 +19,7 @@ def graphs(draw):
     return hg.Graph.from_links([a for a, _ in links], [b for _, b in links], n_vertices), links
 
 
+@pytest.mark.slow
 @given(graphs(), st.integers(1, 3), st.booleans())
 def test_neighbourhoods_hold_the_vertices_that_a_walk_reaches(graph_and_links, hops, centroid):
     graph, links = graph_and_links

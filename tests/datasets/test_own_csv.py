@@ -42,6 +42,7 @@ def truth(n=40):
     return np.array(["Oslo", "Rome"] * (n // 2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "read", [lambda path: pd.read_csv(path, index_col="id"), lambda path: pl.read_csv(path).drop("id")]
 )
@@ -56,6 +57,7 @@ def test_words_missing_values_and_unlabelled_rows_work(people, read):
     assert model.predict(new).tolist() == ["Oslo", "Rome", "Rome"]
 
 
+@pytest.mark.slow
 def test_string_ids_join_two_files(people, clubs):
     table, membership = pd.read_csv(people, index_col="id"), pd.read_csv(clubs).sample(frac=1, random_state=0)
     H = hg.construct.from_table(membership, vertex="id", hyperedge="club", vertices=table.index)
@@ -64,6 +66,7 @@ def test_string_ids_join_two_files(people, clubs):
     assert model.hypergraph_.vertex_names[3] == "p03"
 
 
+@pytest.mark.slow
 def test_rows_in_another_order_than_vertices_are_refused(people, clubs):
     table = pd.read_csv(people, index_col="id")
     H = hg.construct.from_table(pd.read_csv(clubs), vertex="id", hyperedge="club", vertices=table.index)

@@ -54,6 +54,7 @@ def test_what_a_callback_raises_leaves_fit():
         hg.HypergraphClassifier("mlp", on_epoch=fail).fit(X, Y)
 
 
+@pytest.mark.slow
 def test_the_weighted_models_report_networks_that_count():
     seen = []
     model = hg.HypergraphRegressor(max_epochs=3, random_state=0, on_epoch=lambda epoch, _: seen.append(epoch))

@@ -90,6 +90,7 @@ def scaled_neighbours(X):
     return hg.construct.from_knn(MinMaxScaler().fit_transform(X), 8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("construct", ["knn", "clusters", "attributes", scaled_neighbours])
 @pytest.mark.parametrize("model", ["hyper-conv", "hyper-attention"])
 def test_the_prediction_of_a_new_row_does_not_depend_on_the_others(wine, construct, model):
@@ -113,6 +114,7 @@ def test_a_new_row_is_seen_with_its_own_features(wine):
     assert_allclose(of_new(X[-1::-2]), of_new(X[1::2])[::-1], atol=1e-6)
 
 
+@pytest.mark.slow
 def test_labels_may_be_missing_among_strings_and_numbers(wine):
     X, _, few = wine
     names = np.array(["a", "b", "c", None], dtype=object)[few]
@@ -178,6 +180,7 @@ def test_invalid_labels_are_refused(wine, y, error, message):
         hg.HypergraphClassifier("hyper-conv").fit(wine[0], y)
 
 
+@pytest.mark.slow
 def test_a_given_hypergraph_is_used_for_training(wine):
     _, y, few = wine
     H = hg.Hypergraph.from_hyperedges([np.flatnonzero(y == one) for one in range(3)], n_vertices=y.size)
@@ -295,6 +298,7 @@ def test_sparse_rows_stay_sparse_and_give_the_result_of_unscaled_dense_rows(wine
     assert sparse.issparse(model._features)
 
 
+@pytest.mark.slow
 def test_tables_keep_the_names_of_their_columns(wine):
     X, _, few = wine
     frame = pd.DataFrame(X, columns=[f"c{place}" for place in range(13)])
@@ -307,6 +311,7 @@ def test_tables_keep_the_names_of_their_columns(wine):
         model.predict(frame.rename(columns={"c0": "other"}))
 
 
+@pytest.mark.slow
 def test_the_classifier_works_in_pipelines_searches_and_cross_validation(wine):
     X, y, _ = wine
     pipeline = make_pipeline(MinMaxScaler(), hg.HypergraphClassifier("hyper-conv", max_epochs=30, random_state=0))
@@ -320,6 +325,7 @@ def test_the_classifier_works_in_pipelines_searches_and_cross_validation(wine):
     assert clone(search.best_estimator_).fit(X, y).score(X, y) > 0.9
 
 
+@pytest.mark.slow
 def test_results_depend_on_the_seed_alone(wine):
     X, _, few = wine
     one, same, other = (hg.HypergraphClassifier("hyper-conv", random_state=seed).fit(X, few) for seed in (3, 3, 4))

@@ -35,6 +35,7 @@ KINDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 @pytest.mark.parametrize("construct", ["knn", "clusters", "attributes"])
 def test_words_and_gaps_are_taken_as_they_are(people, kind, construct):
@@ -52,6 +53,7 @@ def test_the_embedding_takes_them_too(people):
     assert hg.HypergraphEmbedding(max_epochs=2, random_state=0).fit_transform(table).shape[0] == 60
 
 
+@pytest.mark.slow
 def test_attributes_keep_the_numbers_as_features():
     X = pd.DataFrame({"size": np.linspace(0, 1, 40), "kind": ["a", "b"] * 20})
     model = hg.HypergraphClassifier("hyper-conv", construct="attributes", construct_options={"bins": 2}, max_epochs=20)
@@ -60,6 +62,7 @@ def test_attributes_keep_the_numbers_as_features():
     np.testing.assert_allclose(features[:, -1], X["size"], rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_gaps_in_new_rows_only_get_the_median_and_columns_are_counted(people):
     table, truth, _ = people
     full = table[["age"]].fillna(30.0).to_dict("list")
@@ -85,6 +88,7 @@ CUSTOMERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "features", [CUSTOMERS, pd.DataFrame(CUSTOMERS), pd.DataFrame(CUSTOMERS).set_index("customer")]
 )
@@ -102,6 +106,7 @@ def test_events_are_fitted_in_one_line(features):
     assert "('product', 'nail')" in map(str, model.explain("h").names)
 
 
+@pytest.mark.slow
 def test_events_without_features_or_names():
     orders = {"customer": [0, 1, 2, 3], "product": ["tea", "tea", "nail", "nail"]}
     model = hg.HypergraphClassifier.from_events(

@@ -82,6 +82,7 @@ def test_what_cannot_be_split_is_refused(wine):
         cross_val_score(model, X, few, cv=LabelledKFold(3), params={"hypergraph": H}, error_score="raise")
 
 
+@pytest.mark.slow
 def test_searches_and_scores_work_without_nan_and_warnings(wine):
     X, y, few = wine
     model = hg.HypergraphClassifier("hyper-conv", **QUICK)
@@ -98,6 +99,7 @@ def test_searches_and_scores_work_without_nan_and_warnings(wine):
     assert (search.best_estimator_.transduction_ == y).mean() > 0.9
 
 
+@pytest.mark.slow
 def test_a_given_hypergraph_is_divided_like_the_rows(wine):
     _, y, few = wine
     H = hg.Hypergraph.from_hyperedges([np.flatnonzero(y == one) for one in range(3)], n_vertices=y.size)
@@ -112,6 +114,7 @@ def test_a_given_hypergraph_is_divided_like_the_rows(wine):
     assert transductive_scores(model, noise, few, hypergraph=H).mean() > 0.95
 
 
+@pytest.mark.slow
 def test_a_regression_with_unknown_targets():
     X, y = load_diabetes(return_X_y=True)
     X, y = X[:150], y[:150] + 0.5

@@ -47,6 +47,7 @@ def test_mlflow(tmp_path, monkeypatch):
     assert 0 < last.data.metrics["loss"] < 1
 
 
+@pytest.mark.slow
 def test_optuna():
     optuna = pytest.importorskip("optuna", reason="optuna is not installed")
     optuna.logging.set_verbosity(optuna.logging.WARNING)

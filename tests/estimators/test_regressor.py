@@ -46,6 +46,7 @@ def diabetes():
     return X, y, np.where(np.arange(y.size) % 2 == 0, y, np.nan)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["hyper-conv", "hyper-attention", "mlp"])
 def test_a_network_learns_numbers_of_any_size_and_unit(diabetes, model):
     X, y, few = diabetes
@@ -68,6 +69,7 @@ def test_predictions_fall_below_the_smallest_score_of_a_classifier():
     assert scaled.min() < -1.1  # ELU after the last layer would end at -1
 
 
+@pytest.mark.slow
 def test_the_default_is_as_good_as_a_forest_and_ridge(diabetes):
     X, y, few = diabetes
     unknown = np.isnan(few)
@@ -85,6 +87,7 @@ def test_the_default_is_as_good_as_a_forest_and_ridge(diabetes):
     assert_allclose(model.predict(new), model.predict(X[unknown][:6]), rtol=0.25)
 
 
+@pytest.mark.slow
 def test_structure_counts_where_it_alone_tells_the_target():
     rng = np.random.default_rng(0)
     group = rng.integers(0, 8, 160)
@@ -114,6 +117,7 @@ def test_errors_are_smoothed_over_hyperedges_where_that_helps():
     assert other.errors is None
 
 
+@pytest.mark.slow
 def test_several_targets_at_once():
     X, y = load_linnerud(return_X_y=True)
     for model in ("hyper-conv", "auto"):
@@ -130,6 +134,7 @@ def test_when_the_time_is_over_one_candidate_remains(diabetes):
     assert tried == ["ridge, own features"]
 
 
+@pytest.mark.slow
 def test_results_depend_on_the_seed_alone(diabetes):
     X, _, few = diabetes
     one, same = (hg.HypergraphRegressor(max_epochs=5, random_state=3).fit(X[:30], few[:30]) for _ in range(2))
@@ -174,6 +179,7 @@ def test_settings_that_cannot_be_are_refused(diabetes):
         model.score(X, few)
 
 
+@pytest.mark.slow
 def test_numbers_given_to_the_classifier_name_the_regressor(diabetes):
     X, y, few = diabetes
     with pytest.raises(ValueError, match=r"Unknown label type: continuous.* such as 0\.5.*use HypergraphRegressor"):

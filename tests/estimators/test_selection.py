@@ -40,6 +40,7 @@ def households(seed=0, n=300, size=10, noise=0.1):
     return rng.normal(size=(n, 4)), y, H
 
 
+@pytest.mark.slow
 def test_the_default_finds_the_labels_of_unlabelled_and_new_rows(wine, fitted):
     X, y, few = wine
     assert (fitted.transduction_ == y)[few < 0].mean() > 0.93
@@ -65,6 +66,7 @@ def test_the_report_says_what_was_tried_and_what_won(fitted):
     assert "structure adds" in text
 
 
+@pytest.mark.slow
 def test_results_depend_on_the_seed_alone(wine, fitted):
     X, _, few = wine
     same, other = (hg.HypergraphClassifier(random_state=seed).fit(X, few) for seed in (0, 4))
@@ -72,6 +74,7 @@ def test_results_depend_on_the_seed_alone(wine, fitted):
     assert (fitted.label_distributions_ != other.label_distributions_).any()
 
 
+@pytest.mark.slow
 def test_the_structure_helps_where_it_says_something_and_does_not_hurt_elsewhere():
     X, y, H = households()
     few = np.where(np.arange(y.size) % 3 == 0, y, -1)
@@ -87,6 +90,7 @@ def test_the_structure_helps_where_it_says_something_and_does_not_hurt_elsewhere
     assert abs(alone.structure_gain_) < 0.05
 
 
+@pytest.mark.slow
 def test_memberships_alone_are_enough():
     _, y, H = households()
     few = np.where(np.arange(y.size) % 3 == 0, y, -1)
@@ -105,6 +109,7 @@ def test_very_few_labels_are_enough_to_fit(wine, n_labels):
     assert_allclose(model.predict_proba(X * 1.01).sum(1), 1)
 
 
+@pytest.mark.slow
 def test_predictions_no_better_than_the_largest_class_warn():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 3)), (np.arange(60) % 10 == 0).astype(int)

@@ -104,6 +104,7 @@ def test_class_weights_that_cannot_be_are_refused(wine, weight, error, message):
         classifier(class_weight=weight).fit(*wine[:2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "make",
     [

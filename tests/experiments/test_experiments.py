@@ -174,6 +174,7 @@ def test_verdicts(published, expected):
     assert verdict(summarise([82.0]), published) is None
 
 
+@pytest.mark.slow
 def test_a_reproduction_trains_each_run_once_and_goes_on(tmp_path):
     seen = []
     done = reproduce([SMALL], trials=2, out=tmp_path, jobs=1, on_progress=seen.append)
@@ -208,6 +209,7 @@ def test_every_network_has_a_usual_time():
     assert max(jobs, key=jobs.get).startswith("pubmed/hyper-attention")
 
 
+@pytest.mark.slow
 def test_time_left_counts_what_was_there_before(tmp_path):
     reproduce([SMALL], trials=1, out=tmp_path, jobs=1)
     seen = []
@@ -287,6 +289,7 @@ def counting(monkeypatch, module, name):
     return calls
 
 
+@pytest.mark.slow
 def test_a_reproduction_reads_each_run_and_loads_each_dataset_once(tmp_path, monkeypatch):
     runs = [str(tmp_path / SMALL.cell(name).run) for name in ("conv", "gcn")]
     loads = counting(monkeypatch, runner, "load")
@@ -356,6 +359,7 @@ def test_the_page_states_the_elapsed_time(seconds, said):
     assert f"2 trials of 2 settings, 0.0 {said}" in page
 
 
+@pytest.mark.slow
 def test_the_clock_counts_all_sessions_of_a_run(tmp_path, monkeypatch):
     now = iter(range(0, 10**6, 10))
     monkeypatch.setattr(runner, "time", SimpleNamespace(monotonic=lambda: next(now)))

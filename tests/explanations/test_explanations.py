@@ -50,6 +50,7 @@ def total(found):
     return sum(part.contribution for part in found.parts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("aggregate", ["concat", "mean"])
 # The skip connection is a projection, unless the widths agree; without one the width plays no part.
 @pytest.mark.parametrize(("skip", "width"), [(False, 3), (True, 3), (True, 4), (True, 6)])
@@ -332,6 +333,7 @@ def test_invalid_arguments_are_refused(change, error, message):
         hg.explain(**(given | change))
 
 
+@pytest.mark.slow
 def test_a_run_is_explained_from_the_command_line(tmp_path, capsys):
     run = str(tmp_path / "run")
     assert main(["train", "digits", "--model", "hyper-attention", "--max-epochs", "2", "--out", run, "--quiet"]) == 0

@@ -33,6 +33,7 @@ def matrix_of(pairs, values, D):
     return empty.index_put((pairs.rows().long(), pairs.members.long()), values)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_tails_send_and_heads_receive(D, normalization, dtype):
     (S, R), x = dense(D), random(D.n_vertices, 4)
@@ -42,6 +43,7 @@ def test_tails_send_and_heads_receive(D, normalization, dtype):
     assert_close(functional.hypergraph_conv(x.to(dtype), D.reversed(), normalization=normalization), expected.to(dtype))
 
 
+@pytest.mark.slow
 def test_gradients_of_features_and_weights(D, normalization):
     x, weight = random(D.n_vertices, 2).requires_grad_(), (D.weight + 0.5).requires_grad_()
 
@@ -51,6 +53,7 @@ def test_gradients_of_features_and_weights(D, normalization):
     assert gradcheck(run, (x, weight))
 
 
+@pytest.mark.slow
 def test_attention_takes_both_incidences_and_their_degrees(D, normalization, softmax_over):
     layer = hg.HypergraphAttention(3, 2, normalization=normalization, softmax_over=softmax_over, bias=False).double()
     (S, R), x = dense(D), random(D.n_vertices, 3)
@@ -63,6 +66,7 @@ def test_attention_takes_both_incidences_and_their_degrees(D, normalization, sof
     assert_close(matrix_of(D.tails, incidence[:, 0], D), attended[0])
 
 
+@pytest.mark.slow
 def test_gradients_of_attention(D, normalization, softmax_over):
     x, vectors = random(D.n_vertices, 1, 2).requires_grad_(), random(2, 1, 2, seed=5).requires_grad_()
     options = {"softmax_over": softmax_over, "negative_slope": 0.2}
@@ -78,6 +82,7 @@ def test_gradients_of_attention(D, normalization, softmax_over):
     assert gradcheck(run, (x, vectors))
 
 
+@pytest.mark.slow
 def test_hyperedges_that_point_nowhere_change_no_bit(H, normalization, softmax_over):
     D, x = structures.pointing_nowhere(H), random(H.n_vertices, 5)
     assert torch.equal(*(functional.hypergraph_conv(x, one, normalization=normalization) for one in (H, D)))
@@ -104,6 +109,7 @@ def test_backward_is_forward_on_the_reverse(D, layer):
     assert torch.equal(one(x, D), other(x, D.reversed()))
 
 
+@pytest.mark.slow
 @LAYERS
 @pytest.mark.parametrize("aggregate", ["concat", "mean"])
 def test_both_directions_have_projections_of_their_own(D, layer, aggregate):
@@ -123,6 +129,7 @@ def test_both_directions_have_projections_of_their_own(D, layer, aggregate):
     assert_close(both(x, D), out + skipped + both.bias)
 
 
+@pytest.mark.slow
 @LAYERS
 @DIRECTIONS
 def test_blocks_give_the_rows_of_the_whole(D, layer, direction):
@@ -162,6 +169,7 @@ def complex_transition(D, phase):
     return (root[:, None] * H * (D.weight * inverse)) @ (H.conj().T * root)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("phase", [0.0, 0.1, 0.25, 0.5])
 def test_the_spectral_form_is_hermitian_with_eigenvalues_from_0_to_1(D, phase):
     T = functional.spectral_conv(torch.eye(D.n_vertices, dtype=torch.float64), D, phase=phase)
@@ -181,6 +189,7 @@ def test_without_a_phase_the_direction_is_forgotten(D):
     assert_close(functional.spectral_conv(x, D.undirected(), phase=0.3), expected + 0j)
 
 
+@pytest.mark.slow
 def test_gradients_of_the_spectral_form(D):
     assert gradcheck(lambda x: functional.spectral_conv(x, D, phase=0.2), random(D.n_vertices, 2).requires_grad_())
     layer = SpectralConv(2, 3, heads=2, skip=True).double()

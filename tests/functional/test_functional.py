@@ -63,6 +63,7 @@ def test_given_weights_replace_those_of_the_hypergraph(H, normalization):
     torch.testing.assert_close(out, reference.transition(dense(H), weight, normalization) @ x)
 
 
+@pytest.mark.slow
 def test_conv_gradients_are_exact(H, normalization):
     x = random(H.n_vertices, 2).requires_grad_()
     P, weight = random(2, 3).requires_grad_(), positive(H.n_hyperedges).requires_grad_()
@@ -73,6 +74,7 @@ def test_conv_gradients_are_exact(H, normalization):
     assert gradcheck(conv, (x, P, weight))
 
 
+@pytest.mark.slow
 def test_sparse_features_give_the_same(H, normalization):
     x, P = random(H.n_vertices, 4).relu(), random(4, 3).requires_grad_()
     for projection in (None, P):
@@ -112,6 +114,7 @@ def score(H, x, u, P, Q, a, softmax_over):
     ), projected
 
 
+@pytest.mark.slow
 def test_attention_equals_its_definition(H, softmax_over):
     x, u = random(H.n_vertices, 3), random(H.n_hyperedges, 5)
     P, Q, a = random(3, 2, 4), random(5, 2, 4), random(2, 8)
@@ -122,6 +125,7 @@ def test_attention_equals_its_definition(H, softmax_over):
         torch.testing.assert_close(attended(H, incidence[:, head]), expected)
 
 
+@pytest.mark.slow
 def test_attended_conv_takes_its_degrees_from_the_attended_incidence(H, normalization, softmax_over):
     x, u = random(H.n_vertices, 3), random(H.n_hyperedges, 3)
     P, a = random(3, 2, 4), random(2, 8)
@@ -133,6 +137,7 @@ def test_attended_conv_takes_its_degrees_from_the_attended_incidence(H, normaliz
         torch.testing.assert_close(out[:, head], expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_weighted", [True, False], ids=["own weights", "equal weights"])
 def test_degrees_that_a_softmax_makes_1_need_not_be_summed(H, normalization, softmax_over, is_weighted):
     H = H if is_weighted else replace(H, weight=torch.full_like(H.weight, 3.0))
@@ -150,6 +155,7 @@ def test_degrees_that_a_softmax_makes_1_need_not_be_summed(H, normalization, sof
     torch.testing.assert_close(*grads)
 
 
+@pytest.mark.slow
 def test_attended_conv_with_given_weights(H, normalization):
     x, incidence, weight = random(H.n_vertices, 1, 3), positive(H.n_incidences, 1), positive(H.n_hyperedges)
     out = functional.hypergraph_attention(x, H, incidence, normalization=normalization, weight=weight)
@@ -157,6 +163,7 @@ def test_attended_conv_with_given_weights(H, normalization):
     torch.testing.assert_close(out[:, 0], T @ x[:, 0])
 
 
+@pytest.mark.slow
 def test_gradients_flow_through_attention_into_both_degrees(H, normalization, softmax_over):
     u = random(H.n_hyperedges, 2)
     x, P = random(H.n_vertices, 2).requires_grad_(), random(2, 2, 2).requires_grad_()
@@ -169,6 +176,7 @@ def test_gradients_flow_through_attention_into_both_degrees(H, normalization, so
     assert gradcheck(attention, (x, P, a, weight), fast_mode=True)
 
 
+@pytest.mark.slow
 def test_dropout_comes_after_the_degrees_were_taken(H, normalization):
     x, incidence = random(H.n_vertices, 1, 3), positive(H.n_incidences, 1)
     mask = (random(H.n_incidences, 1, seed=3) > 0).double() * 2
@@ -231,6 +239,7 @@ def test_graph_attention_runs_over_neighbours_and_the_vertex_itself(graph):
         torch.testing.assert_close(out[:, head], T @ x @ Q)
 
 
+@pytest.mark.slow
 def test_graph_gradients_are_exact(graph):
     x, a = random(graph.n_vertices, 2, 2).requires_grad_(), random(2, 4).requires_grad_()
 

@@ -49,6 +49,7 @@ def test_it_is_the_dense_transition_with_another_incidence_on_its_left(H, normal
     assert_close(functional.hypergraph_conv(every, block, normalization=normalization, weight=weight), T @ x)
 
 
+@pytest.mark.slow
 def test_gradients(H, normalization):
     x, (block,) = structures.random(H.n_vertices + 3, 2).requires_grad_(), H.joined_by(some(H))
     weight = (H.weight + 0.5).requires_grad_()
@@ -78,6 +79,7 @@ def test_learned_weights_count_for_them(H):
     assert_close(layer(twice(x), H.joined_by(H.to_scipy())[0]), layer(x, H))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["hyper-conv", "hyper-attention"])
 def test_networks_score_them_as_vertices(H, model):
     x, network = features(H), Network(Config(model=model, depth=3), 5, 2).double().eval()

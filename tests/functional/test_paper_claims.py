@@ -153,6 +153,7 @@ def test_the_order_of_vertices_and_hyperedges_does_not_matter(normalization):
     torch.testing.assert_close(layer(x[vertex_order], shuffled), layer(x, H)[vertex_order])
 
 
+@pytest.mark.slow
 def test_attention_of_each_group_sums_to_one(H, softmax_over):
     x = random(H.n_vertices, 3)
     layer = HypergraphAttention(3, 2, heads=2, softmax_over=softmax_over).double()

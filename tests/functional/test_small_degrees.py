@@ -22,6 +22,7 @@ def layer_with(gap, dtype, weight=None, **options):
     return layer, x.requires_grad_(), H
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("backend")
 @pytest.mark.parametrize("gap", GAPS)
 @pytest.mark.parametrize("weight", [None, [1.0, 3.0], [1e-15, 1e15]])

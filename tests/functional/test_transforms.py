@@ -67,6 +67,7 @@ def test_gradients_of_torch_func_are_those_of_autograd(layer):
     torch.testing.assert_close(pull(2 * out)[0], expected)
 
 
+@pytest.mark.slow
 def test_jacobians_agree(layer):
     function, x, direction = layer
     backward = jacrev(function)(x)
@@ -114,6 +115,7 @@ def test_seeded_dropout_cannot_be_transformed():
         jvp(lambda x: dropout(x, 0.5), (x,), (x,))
 
 
+@pytest.mark.slow
 def test_what_was_cached_before_a_transformation_is_not_replaced_by_it():
     own = hypergraph("isolated vertex")
     layer, x = HypergraphAttention(3, 2, normalization="symmetric"), torch.rand(5, 3)

@@ -61,6 +61,7 @@ DOCUMENTS = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*contradicts itself")
 @settings(deadline=None, max_examples=200)
 @given(DOCUMENTS)
@@ -73,6 +74,7 @@ def test_every_document_is_read_and_written_back_without_a_loss(path, document):
     assert json.loads(path.read_text())["network-type"] == document.get("network-type", "undirected")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*contradicts itself")
 @settings(deadline=None, max_examples=100)
 @given(DOCUMENTS)

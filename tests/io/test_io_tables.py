@@ -22,6 +22,7 @@ def looks_like_integers(names: object) -> bool:
     return names is not None and all(isinstance(n, str) and re.fullmatch("-?[1-9][0-9]*|0", n) for n in names)
 
 
+@pytest.mark.slow
 @ENDINGS
 @settings(deadline=None, max_examples=100)
 @given(H=st.one_of([hypergraphs(names=n, centroids=False, isolated=False, empty=False) for n in (TEXT, INTEGERS)]))

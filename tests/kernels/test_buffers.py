@@ -45,6 +45,7 @@ def how_many_are_idle():
     return len(buffers._idle)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int32])
 @pytest.mark.parametrize("shape", [(3, 0), (5, 7), (2, 3, MANY // 5)])
 @pytest.mark.parametrize("lends", [True, False])
@@ -58,6 +59,7 @@ def test_tensors_of_any_size_begin_where_memory_is_fetched(monkeypatch, lends, s
     assert tensor.fill_(3).eq(3).all()
 
 
+@pytest.mark.slow
 @lends
 @pytest.mark.parametrize("look", [lambda x: x.view(2, -1)[1], lambda x: x.numpy()[7:], lambda x: x.detach()])
 def test_memory_is_reused_when_nobody_looks_at_it(look):

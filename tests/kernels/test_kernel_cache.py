@@ -43,6 +43,7 @@ def test_a_kernel_is_compiled_once_for_each_signature(folder):
     assert files(folder) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "damage",
     [

@@ -63,6 +63,7 @@ def test_trials_may_share_features_or_values():
     assert segment_sum(random(5, H.n_vertices, 3), by=H.incidence.T).shape == (5, H.n_hyperedges, 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("side", ["vertices", "hyperedges"])
 def test_gradients_of_sums_are_exact_twice(side):
     H = hypergraph("empty hyperedge")
@@ -109,6 +110,7 @@ def test_products_of_trials(batch):
     assert gradcheck(matmul, (x, projection))
 
 
+@pytest.mark.slow
 def test_softmax_survives_huge_logits():
     H = hypergraph("unit weights")
     logits = torch.tensor([[1e30], [-1e30], [5e4], [1e30], [1e30], [0.0]])
@@ -182,6 +184,7 @@ def test_receivers_need_not_be_senders(H, with_values):
             torch.testing.assert_close(found[trial, :, head], expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["more vertices than hyperedges", "empty hyperedge"])
 def test_gradients_of_both_sides_are_exact_twice(name):
     H = hypergraph(name)
@@ -225,6 +228,7 @@ def test_gradients_of_a_transition_are_exact_twice(shared):
     assert gradgradcheck(lambda x: run(x, None, left.detach()[..., :1], middle.detach()[..., :1], None), x[..., 0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("side", ["vertices", "hyperedges"])
 def test_attention_is_a_softmax_of_leaky_sums_with_exact_gradients(side):
     H = hypergraph("more vertices than hyperedges")
@@ -273,6 +277,7 @@ def test_gradients_of_many_heads_are_those_of_few(monkeypatch, features):
         torch.testing.assert_close(one, other)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dropout", [None, Dropout(0.4, KEYS)])
 def test_elu_with_dropout_and_its_gradients(dropout):
     x, bias = (3 * random(2, 8, 5)).requires_grad_(), random(2, 5).requires_grad_()
@@ -307,6 +312,7 @@ def test_single_precision_exponentials_are_accurate():
     torch.testing.assert_close(segment_softmax(logits, by=H.incidence.T).double(), exact, rtol=5e-7, atol=1e-37)
 
 
+@pytest.mark.slow
 def test_dropout_within_a_sum_is_that_of_its_values():
     H = hypergraph("more hyperedges than vertices")
     x, values = random(2, H.n_hyperedges, 3).requires_grad_(), random(H.n_incidences).requires_grad_()
@@ -350,6 +356,7 @@ def test_few_sums_of_many_rows_are_the_same_sums(monkeypatch, n_groups, width, d
 CLASSES, ROWS = torch.tensor([2, 0, 1, 1]), torch.tensor([3, 0])
 
 
+@pytest.mark.slow
 def test_cross_entropy_is_the_mean_of_some_rows_for_each_trial():
     scores = random(2, 4, 3).requires_grad_()
     expected = [torch.nn.functional.cross_entropy(trial[ROWS], CLASSES[ROWS]) for trial in scores]
@@ -391,6 +398,7 @@ def test_rows_beyond_the_caches_have_the_same_sums(dtype):
     torch.testing.assert_close(segment_sum(x, H.incidence.T), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("heads", "features"), [(8, 8), (9, 8), (1, 7)])
 def test_transitions_of_rows_that_no_cache_holds_have_the_same_gradients(monkeypatch, heads, features):
     generator = torch.Generator().manual_seed(0)
@@ -502,6 +510,7 @@ def skewed():
     return Hypergraph.from_hyperedges([list(range(20_000)), *others], n_vertices=20_001)
 
 
+@pytest.mark.slow
 def test_any_number_of_threads_gives_the_same_bits(skewed, monkeypatch):
     x, values = torch.rand(2, skewed.n_vertices, 3, 9), torch.rand(2, skewed.n_incidences, 3)
     left, middle = torch.rand(skewed.n_vertices, 3), torch.rand(skewed.n_hyperedges, 1)
@@ -570,6 +579,7 @@ def test_the_backend_is_chosen_by_device_and_dtype(monkeypatch):
         dispatch.is_compiled("cpu", torch.float32)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("values_need_grad", [True, False])
 def test_values_are_summed_over_either_side(H, values_need_grad):
     values = random(2, H.n_incidences, 9).abs()
@@ -629,6 +639,7 @@ def walked(monkeypatch):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["single", "double"])
 @pytest.mark.parametrize("room", [1, 2, 4, 1 << 20], ids="sums at hand: {}".format)
 @pytest.mark.parametrize("width", [1, 8, 13])
@@ -816,6 +827,7 @@ assert found == expected.tolist()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["numba"], indirect=True)
 @pytest.mark.skipif(sys.platform != "linux", reason="forks")
 def test_kernels_run_in_a_process_forked_by_the_user():

@@ -130,6 +130,7 @@ def test_the_largest_entry_of_a_group(H):
     assert gradcheck(lambda x: kernels.segment_max(x, by=H.senders.T), x)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["hyper-sage", "hyper-monet"])
 def test_networks_of_these_layers_learn(model):
     from hypergnn.training import fit

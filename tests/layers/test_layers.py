@@ -273,6 +273,7 @@ def test_state_dict_round_trips(layer_type):
     torch.testing.assert_close(other(x, *LAYERS[layer_type]), layer(x, *LAYERS[layer_type]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["dense", "csr", "prepared"])
 def test_parameters_may_carry_an_axis_of_trials(layer_type, kind):
     x, structure = random(5, 3).relu(), LAYERS[layer_type]

@@ -82,6 +82,7 @@ def called(model, rows):
     return method(rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_a_file_gives_the_same_predictions(tmp_path, case):
     model, rows = CASES[case]()
@@ -96,6 +97,7 @@ def test_a_file_gives_the_same_predictions(tmp_path, case):
     assert repr(again) == repr(model) or case == "plain embedding"
 
 
+@pytest.mark.slow
 def test_the_default_regressor_with_forests_and_boosting(tmp_path):
     data, target = load_diabetes(return_X_y=True)
     model = hg.HypergraphRegressor(**QUICK).fit(data[:105], target[:105])
@@ -106,6 +108,7 @@ def test_the_default_regressor_with_forests_and_boosting(tmp_path):
     assert again.report_ == model.report_
 
 
+@pytest.mark.slow
 def test_another_process_predicts_the_same(tmp_path):
     model = hg.HypergraphClassifier("hyper-conv", **QUICK).fit(X, Y)
     path = tmp_path / "model.safetensors"

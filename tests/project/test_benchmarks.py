@@ -164,6 +164,7 @@ def test_sparse_features_drop_the_same_entries_in_the_matrix_and_its_transpose(s
     assert TorchSparse().drop(matrix, 0.5, training=False) is matrix
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("peer", [PyG(), TorchSparse(), DHG()], ids=lambda peer: peer.name)
 def test_peers_train_and_learn(peer):
     data = hg.datasets.load("digits")
@@ -267,6 +268,7 @@ def test_the_page_is_made_of_the_results(results):
     assert report.PAGE.read_text() == report.page(results)
 
 
+@pytest.mark.slow
 def test_the_plot_is_made_of_the_results(results):
     from benchmarks.plot import growth_plot
 

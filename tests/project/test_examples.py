@@ -33,6 +33,7 @@ def test_examples_need_no_more_than_the_extra_that_the_readme_names():
         assert modules - set(sys.stdlib_module_names) - {"hypergnn"} <= there, path.name
 
 
+@pytest.mark.slow
 def test_digits_are_told_better_with_structure(capsys):
     load("digits").main(epochs=25)
     plain, convolution, attention = map(float, re.findall(r"([\d.]+) % correct", capsys.readouterr().out))

@@ -91,6 +91,7 @@ def test_a_stale_mutant_is_an_error(tmp_path, monkeypatch, function, place, repl
         Mutant("example", function, place, replacement, "").changed()
 
 
+@pytest.mark.slow
 def test_a_mutant_changes_a_function_wherever_it_was_imported(tmp_path, monkeypatch):
     tmp_path.joinpath("imported_example.py").write_text("class A:\n    def f(self):\n        return 1\n")
     monkeypatch.syspath_prepend(tmp_path)
@@ -102,6 +103,7 @@ def test_a_mutant_changes_a_function_wherever_it_was_imported(tmp_path, monkeypa
     assert bound() == A().f() == 2
 
 
+@pytest.mark.slow
 def test_a_mutant_leaves_overloads_alone(tmp_path, monkeypatch):
     stub = "    @overload\n    def f(self, x: int) -> int: ...\n"
     program = f"from typing import overload\nclass A:\n{stub}{stub}    def f(self, x):\n        return x + 1\n"

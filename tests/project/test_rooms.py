@@ -133,6 +133,7 @@ def files_of_tests() -> list[object]:
     return [pytest.param(path, id=path.relative_to(TESTS).as_posix()) for path in paths]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", files_of_tests())
 def test_internals_are_imported_by_tests_of_their_own_room_only(path):
     own = path.relative_to(TESTS).parts[0]

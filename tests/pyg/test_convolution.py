@@ -45,6 +45,7 @@ def assert_all_close(found, expected):
         torch.testing.assert_close(mine, theirs, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("training", [True, False])
 @pytest.mark.parametrize("how", WEIGHTS)
 @pytest.mark.parametrize("which", INDICES)
@@ -183,6 +184,7 @@ def test_a_pair_that_stands_twice_is_refused():
         HypergraphConv(3, 2)(x, index)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("training", [True, False])
 @pytest.mark.parametrize("how", WEIGHTS)
 @pytest.mark.parametrize("name", OPTIONS)

@@ -72,6 +72,7 @@ def test_weights_follow_changes_in_place():
     assert not torch.equal(layer(x, ids, weight), before)
 
 
+@pytest.mark.slow
 def test_a_structure_dies_with_its_index():
     ids = index()
     found = weakref.ref(known.structure_of(ids, 4, may_repeat=False).H)
@@ -82,6 +83,7 @@ def test_a_structure_dies_with_its_index():
     assert found() is None
 
 
+@pytest.mark.slow
 def test_sparse_features_die_with_the_dense_ones():
     x = words()
     found = weakref.ref(known.sparse_if_few(x))
@@ -91,6 +93,7 @@ def test_sparse_features_die_with_the_dense_ones():
     assert found() is None
 
 
+@pytest.mark.slow
 def test_what_a_loop_makes_again_and_again_does_not_pile_up():
     layer = HypergraphConv(300, 2)
     sizes = []

@@ -97,6 +97,7 @@ def hostile_page(name: str) -> str:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
 def test_a_name_adds_no_element_and_no_handler(name):
     plain, hostile = Elements(hostile_page("plain")), Elements(hostile_page(name))

@@ -39,6 +39,7 @@ def built(kind, n_vertices, hyperedges, names):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [Hypergraph, DirectedHypergraph])
 @given(data=st.data())
 def test_edits_give_what_building_at_once_gives(kind, data):

@@ -76,6 +76,7 @@ def test_sound_pairs_are_read_once(small, monkeypatch):
     small.incidence.to("cpu").check()
 
 
+@pytest.mark.slow
 def test_what_is_known_of_pairs_is_forgotten_with_them():
     before = len(incidence.KNOWN)
     H = hypergraph("isolated vertex")
@@ -179,6 +180,7 @@ def test_structures_come_back_from_a_pickle_and_are_checked(small):
         restored(dict, {})
 
 
+@pytest.mark.slow
 def test_an_import_changes_no_list_of_safe_classes():
     code = "import torch; a = list(torch.serialization.get_safe_globals()); import hypergnn; "
     code += "assert torch.serialization.get_safe_globals() == a, torch.serialization.get_safe_globals()"

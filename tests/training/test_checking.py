@@ -46,6 +46,7 @@ def test_a_whole_run_has_no_findings(run, capsys):
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["trials.jsonl", "curves.jsonl"])
 def test_every_flipped_bit_of_a_line_is_found(run, name, tally):
     """Any bit: of the JSON, of the checksum, or a newline that makes two lines of one."""

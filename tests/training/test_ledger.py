@@ -407,6 +407,7 @@ def test_after_a_disk_failure_the_record_can_be_appended_again(tmp_path, monkeyp
     assert read(tmp_path).curves(1) == curves(1), "the last ones count"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", [b"", b"\n", b"\0\0\0"], ids=["cut", "cut but for the newline", "zeros"])
 def test_a_line_torn_at_any_byte_is_repaired_with_a_warning(tmp_path, caplog, ending):
     whole = fill(tmp_path / "whole", [0, 1, 2])
@@ -495,6 +496,7 @@ def test_a_second_process_is_refused_until_the_first_is_dead(tmp_path):
     Ledger.open(tmp_path, CONFIGURATION).close()
 
 
+@pytest.mark.slow
 def test_kill_9_ten_times_loses_nothing_and_repeats_nothing(tmp_path, tally):
     chance = random.Random(0)
     folder, finished = tmp_path / "run", []

@@ -59,6 +59,7 @@ def assert_a_part_is_the_whole(given, config):
     torch.testing.assert_close(near, whole, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("dense", "dropout"), [(True, 0.0), (True, 0.5), (False, 0.5)])
 @pytest.mark.parametrize("depth", [1, 3])
 @pytest.mark.parametrize("model", KINDS)
@@ -92,6 +93,7 @@ def test_a_whole_structure_is_not_copied():
     assert all(step[0] is H for step in Plan.of(everything, Config()).training.steps)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_fit_makes_one_plan_for_all_batches_and_workers(jobs, monkeypatch, tmp_path):
     made = tmp_path / "made"

@@ -46,6 +46,7 @@ def trials(data, config, seeds):
     return {trial.seed: trial for trial in train(plan_of(data, config), config, seeds)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", KINDS)
 def test_a_trial_is_the_same_alone_and_in_any_company(data, model):
     config = replace(SMALL, model=model)
@@ -56,6 +57,7 @@ def test_a_trial_is_the_same_alone_and_in_any_company(data, model):
     assert together[3].curves != together[5].curves
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", KINDS)
 @pytest.mark.parametrize("centroids", ["all", "some", "none"])
 def test_in_another_order_the_same_is_learned(data, model, centroids):
@@ -105,6 +107,7 @@ def test_the_optimiser_is_adam(backend, monkeypatch):
     torch.testing.assert_close(ours["p"], theirs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", KINDS)
 def test_both_backends_give_the_same_validation_curve(data, model, monkeypatch):
     config = replace(SMALL, model=model)
@@ -136,6 +139,7 @@ def test_a_trial_goes_on_as_before_when_another_leaves(data):
     assert together[last].curves == trials(data, config, [last])[last].curves
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", KINDS)
 def test_every_model_learns(data, model):
     options = {"max_epochs": 50, "patience": 50, "learning_rate": 0.04, "dropout": 0.1, "attention_dropout": 0.1}
@@ -179,6 +183,7 @@ def test_dropout_is_drawn_for_each_seed_and_epoch(data):
     assert trials(data, config, [1, 2])[2].curves["train_loss"] == pytest.approx(losses, rel=1e-4)
 
 
+@pytest.mark.slow
 def test_the_number_of_workers_and_the_size_of_batches_change_nothing(data):
     runs = [
         fit(data, SMALL, trials=6, jobs=jobs, batch=batch)
@@ -291,6 +296,7 @@ class _UnreadableError(Exception):
         super().__init__(f"{one} and {two}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [ValueError("wrong"), _UnreadableError(1, 2), ValueError(lambda: 0)])
 def test_every_error_of_a_worker_reaches_the_caller(data, monkeypatch, error):
     def fail(*_, **__):
@@ -325,6 +331,7 @@ def test_workers_end_with_their_parent_and_do_not_hold_its_lock(tmp_path):
     assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fork", [True, False])
 def test_processes_and_threads_give_the_same(data, monkeypatch, fork):
     alone = fit(data, SMALL, trials=4, jobs=1, batch=1)

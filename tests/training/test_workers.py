@@ -92,6 +92,7 @@ def once(path):
 # Lost workers are replaced
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", [1, 3])
 @pytest.mark.parametrize("number", ["SIGKILL", "SIGSEGV", "SIGABRT", "SIGHUP"])
 def test_a_lost_worker_is_replaced_and_the_records_are_the_same(
@@ -112,6 +113,7 @@ def test_a_lost_worker_is_replaced_and_the_records_are_the_same(
     tally("lost workers: killed or crashed")
 
 
+@pytest.mark.slow
 def test_a_worker_killed_from_outside_is_replaced(data, undisturbed, tmp_path, tally):
     killed = []
 
@@ -127,6 +129,7 @@ def test_a_worker_killed_from_outside_is_replaced(data, undisturbed, tmp_path, t
     tally("lost workers: killed or crashed", attempts=len(killed), survived=len(killed))
 
 
+@pytest.mark.slow
 def test_a_seed_that_kills_its_worker_twice_is_reported_and_the_others_finish(data, undisturbed, monkeypatch, tmp_path):
     monkeypatch.setattr(worker, "train", killing(lambda seeds: 3 in seeds))
     result = fit(data, SMALL, trials=6, jobs=2, batch=3, out=tmp_path)
@@ -140,6 +143,7 @@ def test_a_seed_that_kills_its_worker_twice_is_reported_and_the_others_finish(da
     assert comparable(fit(data, SMALL, trials=6, jobs=2, out=tmp_path)) == undisturbed, "the next call tries it again"
 
 
+@pytest.mark.slow
 def test_a_deadly_seed_that_is_left_alone_does_not_kill_the_run(data, monkeypatch, tmp_path):
     fit(data, SMALL, trials=3, jobs=2, out=tmp_path)
     monkeypatch.setattr(worker, "train", killing(lambda seeds: 3 in seeds))
@@ -157,6 +161,7 @@ def test_if_no_trial_can_be_trained_that_is_an_error(data, monkeypatch):
     assert not children()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize("error", [MemoryError, torch.OutOfMemoryError])
 def test_without_memory_fewer_trials_are_trained_together(data, undisturbed, monkeypatch, caplog, tally, jobs, error):
@@ -189,6 +194,7 @@ def test_if_no_more_processes_can_be_started_the_others_go_on(data, undisturbed,
 # Workers that never answer
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 def test_a_stopped_worker_is_replaced(data, undisturbed, monkeypatch, tmp_path, caplog, tally):
     def stop():
@@ -201,6 +207,7 @@ def test_a_stopped_worker_is_replaced(data, undisturbed, monkeypatch, tmp_path, 
     tally("lost workers: stopped or deadlocked")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 def test_a_deadlocked_worker_is_replaced(data, undisturbed, monkeypatch, tmp_path, tally):
     """As after a fork while another thread held a lock."""
@@ -211,6 +218,7 @@ def test_a_deadlocked_worker_is_replaced(data, undisturbed, monkeypatch, tmp_pat
     tally("lost workers: stopped or deadlocked")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 def test_a_worker_that_deadlocks_before_it_takes_a_batch_is_replaced(data, undisturbed, monkeypatch, tmp_path, tally):
     lock, is_first, real = threading.Lock(), once(tmp_path / "done"), processes.keep_freed_memory
@@ -220,6 +228,7 @@ def test_a_worker_that_deadlocks_before_it_takes_a_batch_is_replaced(data, undis
     tally("lost workers: stopped or deadlocked")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 def test_a_worker_that_stops_within_a_message_blocks_nobody(data, undisturbed, monkeypatch, tmp_path, tally):
     send, is_first = processes._Connection.send, once(tmp_path / "done")
@@ -235,6 +244,7 @@ def test_a_worker_that_stops_within_a_message_blocks_nobody(data, undisturbed, m
     tally("lost workers: stopped or deadlocked")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 def test_a_long_epoch_is_a_sign_of_life(data, monkeypatch, tmp_path, caplog):
     def compute():
@@ -260,6 +270,7 @@ def test_while_the_parent_is_stopped_no_time_passes_for_its_workers(monkeypatch)
 # Nothing waits for a connection that another process holds open
 
 
+@pytest.mark.slow
 def test_a_loss_is_noticed_although_another_process_has_inherited_the_connection(
     data, undisturbed, monkeypatch, tmp_path, tally
 ):
@@ -293,6 +304,7 @@ def test_a_loss_is_noticed_although_another_process_has_inherited_the_connection
     tally("lost workers: connection held open by another process")
 
 
+@pytest.mark.slow
 def test_fits_in_several_threads_do_not_disturb_each_other(data, undisturbed, monkeypatch, tmp_path):
     monkeypatch.setattr(worker, "train", killing(once(tmp_path / "done")))
     found = []
@@ -329,6 +341,7 @@ def _is_socket(path):
         return False
 
 
+@pytest.mark.slow
 def test_a_process_that_the_user_forks_holds_no_connection_and_no_lock(data):
     found = []
 
@@ -343,6 +356,7 @@ def test_a_process_that_the_user_forks_holds_no_connection_and_no_lock(data):
     assert found == [(before, True)]
 
 
+@pytest.mark.slow
 def test_descriptors_and_processes_are_given_back(data, monkeypatch):
     fit(data, SMALL, trials=2, jobs=2, batch=1)
     before = len(os.listdir("/proc/self/fd"))
