@@ -109,7 +109,7 @@ def test_the_prediction_of_a_new_row_does_not_depend_on_the_others(wine, constru
 @pytest.mark.filterwarnings("ignore:every row was predicted:UserWarning")
 def test_a_new_row_is_seen_with_its_own_features(wine):
     X, y, _ = wine
-    model = hg.HypergraphClassifier("hyper-attention", construct="attributes", max_epochs=5, random_state=0)
+    model = hg.HypergraphClassifier("hyper-attention", construct="attributes", max_epochs=30, random_state=0)
     of_new = model.fit(X[::2], y[::2]).predict_proba
     assert_allclose(of_new(X[-1::-2]), of_new(X[1::2])[::-1], atol=1e-6)
 

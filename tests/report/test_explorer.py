@@ -274,6 +274,8 @@ def test_the_explorer_says_what_each_network_reads(news):
         "gcn+hyper-conv": "the weight of a hyperedge. It also uses links between two vertices",
         "gat+hyper-attention": "It also attends to linked vertices",
         "mlp": "uses only the features of the vertex itself.",
+        "hyper-sage": "the structure alone determines the weight of a hyperedge. Open",
+        "hyper-monet": "the structure alone determines the weight of a hyperedge. Open",
     }
     assert wanted.keys() == KINDS.keys()
     with browser.opened(news) as (shown, complaints):
