@@ -146,7 +146,7 @@ def test_adding_a_hundredth_costs_at_most_a_fifth_of_building_anew():
     new = [np.unique(rng.integers(0, n_vertices, 50)) for _ in range(2000)]
     more = edits.pairs_of_lists(new, n_vertices)
     taken = {"build": [], "add": []}
-    for _ in range(5):
+    for _ in range(9):
         start = time.process_time()
         H = Hypergraph.from_incidence(vertex, hyperedge, n_vertices, n_hyperedges)
         taken["build"].append(time.process_time() - start)
@@ -154,7 +154,8 @@ def test_adding_a_hundredth_costs_at_most_a_fifth_of_building_anew():
         H._joined([more], None, None, None, None)
         taken["add"].append(time.process_time() - start)
     print(taken)
-    assert np.median(taken["add"]) <= np.median(taken["build"]) / 5
+    warm = {name: np.median(seconds[2:]) for name, seconds in taken.items()}  # the first passes get memory
+    assert warm["add"] <= warm["build"] / 5
 
 
 def test_what_is_added_takes_part(normalization):

@@ -160,7 +160,7 @@ class Editable(TwoSided):
         sides = []
         for (old, degree), new in zip(here._sides(), added, strict=True):
             together = side_by_side(old, new)
-            changed = np.unique(new.back_members.numpy())
+            changed = np.flatnonzero(np.diff(new.offsets.numpy()))
             sides.append((together, updated(degree, together, weights, changed)))
         return here._edited(sides, weights, centroids, here.vertex_names, names, times).to(self.device)
 
@@ -197,11 +197,13 @@ def side_by_side(old: Incidence, new: Incidence) -> Incidence:
     members[is_old] = old.members.numpy()
     members[new_places] = new.members.numpy() + index(old.n_columns)
     back_members = np.concatenate([one.back_members.numpy() for one in (old, new)], dtype=index)
-    back_position = np.concatenate([_back(old).numpy(), _back(new).numpy()], dtype=index)
-    back_position[: old.n_pairs] += shift[old.back_members.numpy()]
-    back_position[old.n_pairs :] = new_places[_back(new).numpy()]
+    back_position = torch.from_numpy(np.empty(n_pairs, index))
+    moved, added_position = back_position.split([old.n_pairs, new.n_pairs])  # written in place: memory is what costs
+    torch.index_select(torch.from_numpy(shift), 0, old.back_members, out=moved)
+    moved += _back(old)
+    added_position.copy_(torch.from_numpy(new_places[_back(new).numpy()]))
     back_offsets = np.concatenate([old.back_offsets.numpy(), new.back_offsets.numpy()[1:] + index(old.n_pairs)])
-    arrays = (back_offsets.astype(index, copy=False), back_members, back_position)
+    arrays = (back_offsets.astype(index, copy=False), back_members, back_position.numpy())
     return Incidence(_tensor(offsets + added), _tensor(members), None, *map(_tensor, arrays)).trusted()
 
 
