@@ -114,12 +114,13 @@ def fit(
             else:
                 interrupted = train_here(plan, config, batches, session, on_epoch)
     records = [session.records[seed] for seed in sorted(session.records) if seed < trials]
-    if session.failures and not records:
+    failures = tuple(sorted(session.failures, key=lambda one: one.seed))
+    if failures and not records:
         raise ChildProcessError(
-            "no trial could be trained:\n  " + "\n  ".join(map(str, session.failures)) + "\nUse fewer jobs or a "
+            "no trial could be trained:\n  " + "\n  ".join(map(str, failures)) + "\nUse fewer jobs or a "
             "smaller batch if memory is short."
         )
-    return Result(records, interrupted, tuple(session.failures))
+    return Result(records, interrupted, failures)
 
 
 def _train_all(plan: Plan, config: Config, batches: Sequence[Sequence[int]], jobs: int, session: Session) -> bool:
