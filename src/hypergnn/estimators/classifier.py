@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
-from sklearn.base import ClassifierMixin
-from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
@@ -18,9 +16,10 @@ from hypergnn._utils.checks import check_choice, check_number, find_named
 from hypergnn._utils.progress import showing
 from hypergnn._utils.tables import row_names
 from hypergnn.estimators.base import HypergraphEstimator, check_order
+from hypergnn.estimators.classes import PredictsClasses
 from hypergnn.estimators.compute import all_threads, one_thread
 from hypergnn.estimators.events import FromEvents
-from hypergnn.estimators.labels import check_all_labelled, encode_labels
+from hypergnn.estimators.labels import encode_labels
 from hypergnn.estimators.later import Later
 from hypergnn.estimators.learning import MODELS, generator
 from hypergnn.estimators.selection.candidates import Context
@@ -43,7 +42,7 @@ _ENOUGH = 20
 """Of fewer rows it says little if all get the same class, and of fewer labels if few are predicted."""
 
 
-class HypergraphClassifier(FromEvents, ClassifierMixin, HypergraphEstimator):  # type: ignore[misc]
+class HypergraphClassifier(FromEvents, PredictsClasses, HypergraphEstimator):
     """Semi-supervised classification: rows are vertices, what they have in common are hyperedges.
 
     All rows are seen, and those with a label are learned from. A row is unlabelled if its label is -1 or NaN (among
@@ -281,57 +280,6 @@ class HypergraphClassifier(FromEvents, ClassifierMixin, HypergraphEstimator):  #
             warnings.warn(_one_class(str(self.transduction_[0]), self.model), UserWarning, stacklevel=3)
         elif self.model == "auto" and self.report_.n_labels >= _ENOUGH and not self.report_.is_better_than_chance:
             warnings.warn(self.report_.chance_warning(), UserWarning, stacklevel=3)
-
-    def predict(self, X: Any, *, hypergraph: Hypergraph | None = None, memberships: Any = None) -> npt.NDArray[Any]:
-        """Return the most probable class of each row; new rows join the hypergraph of the training rows.
-
-        Args:
-            X: The rows; ``None`` if the classifier was fitted without features.
-            hypergraph: The hyperedges of the rows, if the rule of ``construct`` is not to find them; its vertices are
-                the rows. Hyperedges with the name of one of training are that one; others are new and connect the rows
-                with each other. All rows then count as new.
-            memberships: The same as a matrix or table, as in :meth:`fit`.
-        """
-        check_is_fitted(self)
-        shares = self.predict_proba(X, hypergraph=hypergraph, memberships=memberships)
-        found: npt.NDArray[Any] = self.classes_[shares.argmax(1)]
-        return found
-
-    def predict_proba(
-        self, X: Any, *, hypergraph: Hypergraph | None = None, memberships: Any = None
-    ) -> npt.NDArray[np.float64]:
-        """Return the probability of each class for each row, ``(rows, classes)``, in the order of :attr:`classes_`.
-
-        Arguments as for :meth:`predict`.
-        """
-        check_is_fitted(self)
-        return self._of_rows(X, self.label_distributions_, self._probabilities, hypergraph, memberships)
-
-    def score(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        *,
-        hypergraph: Hypergraph | None = None,
-        memberships: Any = None,
-    ) -> float:
-        """Return the accuracy: the share of rows whose label :meth:`predict` returns.
-
-        Args:
-            X: As in :meth:`predict`.
-            y: A label for each row.
-            sample_weight: Weight of each row; equal by default.
-            hypergraph: As in :meth:`predict`.
-            memberships: As in :meth:`predict`.
-
-        Raises:
-            ValueError: If a row has no label.
-        """
-        check_is_fitted(self)
-        check_all_labelled(y, self.classes_)
-        found = self.predict(X, hypergraph=hypergraph, memberships=memberships)
-        return float(accuracy_score(y, found, sample_weight=sample_weight))
 
     def explain(
         self,

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
-from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import accuracy_score
 from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import has_fit_parameter
 from torch import Tensor
 
 from hypergnn._utils.tables import row_names
 from hypergnn.estimators.base import HypergraphEstimator, check_order
+from hypergnn.estimators.classes import PredictsClasses
 from hypergnn.estimators.compute import threads
-from hypergnn.estimators.labels import check_all_labelled, encode_labels
+from hypergnn.estimators.labels import encode_labels
 from hypergnn.estimators.later import Later
 from hypergnn.estimators.learning import generator
 from hypergnn.estimators.selection.candidates import all_classes
@@ -31,7 +31,7 @@ Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]
 
 
-class CorrectAndSmooth(ClassifierMixin, MetaEstimatorMixin, HypergraphEstimator):  # type: ignore[misc]
+class CorrectAndSmooth(PredictsClasses, MetaEstimatorMixin, HypergraphEstimator):  # type: ignore[misc]
     """Correct the errors of any classifier over a hypergraph, then smooth its predictions.
 
     Rows in the same hyperedges tend to have the same errors and the same classes. The base classifier learns from the
@@ -155,41 +155,6 @@ class CorrectAndSmooth(ClassifierMixin, MetaEstimatorMixin, HypergraphEstimator)
         self.strengths_ = strengths
         self.label_distributions_ = self._of_training(self._smoother.shares)
         self.transduction_ = self.classes_[self.label_distributions_.argmax(1)]
-
-    def predict(self, X: Any, *, hypergraph: Hypergraph | None = None, memberships: Any = None) -> npt.NDArray[Any]:
-        """Return the most probable class of each row; arguments as for :meth:`HypergraphClassifier.predict`."""
-        check_is_fitted(self)
-        shares = self.predict_proba(X, hypergraph=hypergraph, memberships=memberships)
-        found: npt.NDArray[Any] = self.classes_[shares.argmax(1)]
-        return found
-
-    def predict_proba(self, X: Any, *, hypergraph: Hypergraph | None = None, memberships: Any = None) -> Floats:
-        """Return the probability of each class for each row, in the order of :attr:`classes_`."""
-        check_is_fitted(self)
-        return self._of_rows(X, self.label_distributions_, self._probabilities, hypergraph, memberships)
-
-    def score(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        *,
-        hypergraph: Hypergraph | None = None,
-        memberships: Any = None,
-    ) -> float:
-        """Return the accuracy: the share of rows whose label :meth:`predict` returns.
-
-        Args:
-            X: As in :meth:`predict`.
-            y: A label for each row.
-            sample_weight: Weight of each row; equal by default.
-            hypergraph: As in :meth:`predict`.
-            memberships: As in :meth:`predict`.
-        """
-        check_is_fitted(self)
-        check_all_labelled(y, self.classes_)
-        found = self.predict(X, hypergraph=hypergraph, memberships=memberships)
-        return float(accuracy_score(y, found, sample_weight=sample_weight))
 
     def _features_of(self, rows: Any) -> Any:
         """What the base classifier sees of each row."""

@@ -19,6 +19,7 @@ from torch import Tensor
 
 from hypergnn._utils.checks import Names
 from hypergnn.structures.base import LABEL, STATIC, Direction, Structure, TwoSided, check_numbers, check_rows
+from hypergnn.structures.edits import side_by_side
 from hypergnn.structures.incidence import Ids, Incidence
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ class Block(TwoSided):
             senders = senders._replace(offsets=ends).trusted()  # those of H, which is sound, and rows without pairs
         else:
             senders = _stacked(senders, brought.senders, shift=H.n_hyperedges).to(H.device)
-            new = _side_by_side(new, brought.receivers)
+            new = side_by_side(new, brought.receivers.to("cpu"))
             weight = torch.cat([weight, brought.weight.to(H.device)])
             size = torch.cat([size, brought._hyperedge_degree.to(H.device)])
             sent = brought._sender_degree.to(H.device)
@@ -284,14 +285,6 @@ def _stacked(above: Incidence, below: Incidence, *, shift: int = 0) -> Incidence
     rows = [above.rows().cpu().numpy(), below.rows().cpu().numpy() + above.n_rows]
     columns = [above.members.cpu().numpy(), below.members.cpu().numpy() + shift]
     sizes = (above.n_rows + below.n_rows, max(above.n_columns, shift + below.n_columns))
-    return Incidence.from_pairs(np.concatenate(rows), np.concatenate(columns), *sizes)
-
-
-def _side_by_side(left: Incidence, right: Incidence) -> Incidence:
-    """The columns of one incidence, then those of another, with the same rows."""
-    rows = [one.rows().cpu().numpy() for one in (left, right)]
-    columns = [left.members.cpu().numpy(), right.members.cpu().numpy() + left.n_columns]
-    sizes = (left.n_rows, left.n_columns + right.n_columns)
     return Incidence.from_pairs(np.concatenate(rows), np.concatenate(columns), *sizes)
 
 

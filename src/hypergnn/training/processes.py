@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import multiprocessing
 import os
 import pickle
@@ -120,7 +121,7 @@ class _Process(Worker):
 
     def _send(self, batch: list[int]) -> None:
         with suppress(OSError):
-            self.connection.sendall(pickle.dumps(batch))
+            self.connection.sendall(f"{json.dumps(batch)}\n".encode())
         self._checked, self._silent = time.monotonic(), 0
 
     def messages(self) -> Iterator[Any]:
@@ -229,7 +230,10 @@ class _Connection:
 
     def next_batch(self) -> list[int]:
         """Wait for a batch."""
-        batch: list[int] = pickle.load(self._reader)
+        line = self._reader.readline()
+        if not line:
+            raise EOFError
+        batch: list[int] = json.loads(line)
         return batch
 
     def send(self, message: Any) -> None:
