@@ -63,6 +63,19 @@ def reading(R: Tensor, H: Tensor, W: Tensor, normalization: str) -> Tensor:
     return torch.diag(_power(D_new, -1)) @ R @ W @ B_inverse @ H.T
 
 
+def spectral(S: Tensor, R: Tensor, W: Tensor, phase: float) -> Tensor:
+    """The Hermitian transition of tails ``S`` and heads ``R``, ``D^-1/2 H W B^-1 H* D^-1/2``; not in the paper.
+
+    ``H_ie`` is 1 in the head of ``e``, ``exp(-2πi·phase)`` in its tail only, 0 elsewhere; ``D`` and ``B`` count both.
+    """
+    turn = torch.exp(torch.tensor(-2j * torch.pi * phase, dtype=torch.complex128)).to(torch.complex(S, S).dtype)
+    H = torch.where(R > 0, torch.ones_like(turn), S * turn)
+    is_member = ((S + R) > 0).to(S.dtype)
+    D_root = torch.diag(_power(vertex_degree(is_member, W), -0.5)).to(H.dtype)
+    B_inverse = torch.diag(_power(hyperedge_degree(is_member), -1))
+    return D_root @ H @ (torch.diag(W) @ B_inverse).to(H.dtype) @ H.conj().T @ D_root
+
+
 def attention(
     X: Tensor, U: Tensor, H: Tensor, P: Tensor, Q: Tensor, a: Tensor, softmax_over: str, slope: float
 ) -> Tensor:
@@ -152,6 +165,20 @@ def monet(
                     total = total + torch.exp(-distance / 2) * W[e] * messages[e]
         rows.append(total / degree[i] if degree[i] > 0 else total)
     return torch.stack(rows)
+
+
+def diffusion(X: Tensor, S: Tensor, R: Tensor, W: Tensor, P: list[Tensor], b: list[Tensor], A: Tensor) -> Tensor:
+    """Diffusion with a learned update of the hyperedges; not in the paper. ``P`` goes there, updates and comes back."""
+    messages = torch.nn.functional.elu(X @ P[0] + b[0])
+    updates = [torch.nn.functional.elu(mean @ P[1] + b[1]) @ P[2] for mean in _messages(messages, S)]
+    rows = []
+    for i in range(R.shape[0]):
+        total, degree = X.new_zeros(P[2].shape[1]), X.new_zeros(())
+        for e in range(R.shape[1]):
+            if R[i, e]:
+                total, degree = total + W[e] * updates[e], degree + W[e]
+        rows.append(total / degree if degree else total)
+    return torch.stack(rows) + X @ A
 
 
 def _messages(X: Tensor, S: Tensor) -> list[Tensor]:

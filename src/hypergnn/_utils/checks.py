@@ -15,6 +15,8 @@ from torch import Tensor
 Ids = npt.NDArray[np.integer[Any]]
 Names = npt.NDArray[Any]
 """One name per vertex or hyperedge: strings, or ids of any other type."""
+_MOST_TRIALS = 10_000_000
+_TIMES = (int, float, date, np.datetime64)
 
 
 def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
@@ -31,6 +33,20 @@ def check_size(name: str, value: object, *, minimum: int = 0) -> int:
     if value < minimum:
         raise ValueError(f"{name} must be at least {minimum}; got {value}.")
     return int(value)
+
+
+def check_trials(value: object) -> int:
+    """Return a number of trials, or raise: each of them has a place in memory before the first one starts.
+
+    Example:
+        >>> check_trials(10**12)
+        Traceback (most recent call last):
+        ValueError: trials must be at most 10000000; got 1000000000000.
+    """
+    trials = check_size("trials", value, minimum=1)
+    if trials > _MOST_TRIALS:
+        raise ValueError(f"trials must be at most {_MOST_TRIALS}; got {trials}.")
+    return trials
 
 
 def check_number(name: str, value: object, *, below: float = np.inf) -> float:
@@ -71,6 +87,27 @@ def check_has_values(name: str, tensor: Tensor) -> None:
         raise TypeError(
             f"{name} must be a rectangular tensor; got a nested one. Pad it, e.g. with torch.nested.to_padded_tensor."
         )
+
+
+def check_sparse(name: str, matrix: Any) -> None:
+    """Raise if the stored indices of a SciPy sparse matrix lead outside of its arrays: SciPy follows them unchecked.
+
+    Example:
+        >>> matrix = sparse.csr_array([[0, 1], [1, 0]])
+        >>> matrix.indptr[1] = -7
+        >>> check_sparse("x", matrix)  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        ValueError: x must be a valid sparse matrix; ...
+    """
+    kind = {"csr": sparse.csr_array, "csc": sparse.csc_array, "bsr": sparse.bsr_array}.get(matrix.format)
+    try:
+        if kind is not None and matrix.ndim == 2:  # one of its own: the check may change the type of indices
+            parts = (matrix.data, matrix.indices, matrix.indptr)
+            kind(parts, shape=matrix.shape).check_format(full_check=True)
+        elif matrix.format == "coo":
+            sparse.coo_array((matrix.data, matrix.coords), shape=matrix.shape)
+    except ValueError as error:
+        raise ValueError(f"{name} must be a valid sparse matrix; {str(error).rstrip('.')}.") from error
 
 
 def as_ids(
@@ -123,7 +160,7 @@ def as_members(members: Any) -> list[Any]:
     if not isinstance(members, Iterable) or isinstance(members, (str, bytes, np.ndarray, Tensor)):
         raise TypeError(f"hyperedges must hold a list of vertices for each hyperedge; got {members!r} for one of them.")
     listed = list(members)
-    if any(isinstance(member, bool) for member in listed):
+    if bool in map(type, listed):
         raise TypeError(f"hyperedges must hold integer ids; got {listed!r} for one of them.")
     return listed
 
@@ -135,6 +172,7 @@ def as_pairs(name: str, matrix: Any, sides: str, advice: str) -> tuple[Ids, Ids,
             f"{name} must be a SciPy sparse matrix; got {type(matrix).__name__}. "
             f"Convert it, e.g. scipy.sparse.csr_array({name})."
         )
+    check_sparse(name, matrix)
     pairs = sparse.coo_array(matrix)
     if pairs.ndim != 2:
         raise ValueError(f"{name} must have shape ({sides}); got {pairs.shape}.")
@@ -200,7 +238,7 @@ def as_names(name: str, values: Any, size: int) -> Names | None:
     return None if size == 0 or are_numbers else names
 
 
-def as_times(values: Any, size: int) -> Names | None:
+def as_times(values: Any, size: int, name: str = "time") -> Names | None:
     """Return ``values`` as a new array of ``size`` numbers or dates, one per hyperedge, or raise."""
     if values is None:
         return None
@@ -208,11 +246,12 @@ def as_times(values: Any, size: int) -> Names | None:
     if times.dtype.kind == "O" and times.size and all(isinstance(one, (date, np.datetime64)) for one in times):
         times = times.astype("datetime64[us]")
     if times.shape != (size,):
-        raise ValueError(f"time must have shape ({size},), one entry per hyperedge; got {times.shape}.")
+        raise ValueError(f"{name} must have shape ({size},), one entry per hyperedge; got {times.shape}.")
     if size and times.dtype.kind not in "iufM":
-        raise TypeError(f"time must hold numbers or dates; got {times[0]!r}.")
+        odd = next((one for one in times.tolist() if isinstance(one, bool) or not isinstance(one, _TIMES)), times[0])
+        raise TypeError(f"{name} must hold numbers or dates, all of one kind; got {odd!r}.")
     if np.isnat(times).any() if times.dtype.kind == "M" else not np.isfinite(times.astype(float)).all():
-        raise ValueError("time must be known and finite for every hyperedge.")
+        raise ValueError(f"{name} must be known and finite; got nan, inf or no date.")
     times.flags.writeable = False
     return times
 

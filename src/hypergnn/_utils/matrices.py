@@ -10,7 +10,7 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-from hypergnn._utils.checks import check_has_values
+from hypergnn._utils.checks import check_has_values, check_sparse
 from hypergnn._utils.extras import library_of
 
 _NOT_NUMBERS = "Encode text and categories first, or turn them into hyperedges with construct.from_attributes."
@@ -20,6 +20,8 @@ def as_matrix(X: Any, *, name: str = "X", may_be_empty: bool = False) -> Any:
     """Return features as a floating-point array ``(N, F)``, or as CSR if sparse; raise unless all are finite."""
     if isinstance(X, Tensor):
         X = _from_torch(X, name)
+    if sparse.issparse(X):
+        check_sparse(name, X)
     if sparse.issparse(X) and X.ndim == 2:
         matrix = _with_narrow_indices(sparse.csr_array(X))
     elif library_of(X) == "pyarrow":
@@ -46,6 +48,9 @@ def _from_torch(X: Tensor, name: str) -> Any:
         X = X.float()
     if X.layout == torch.strided or X.dim() != 2 or X.dense_dim():
         return X.to_dense().numpy()
+    if X.layout == torch.sparse_csr:  # as it is: torch follows its indices unchecked
+        parts = (X.values().numpy(), X.col_indices().numpy(), X.crow_indices().numpy())
+        return sparse.csr_array(parts, shape=tuple(X.shape))
     entries = X.to_sparse_coo().coalesce()
     return sparse.coo_array((entries.values().numpy(), tuple(entries.indices().numpy())), shape=tuple(X.shape))
 

@@ -15,9 +15,30 @@ MODELS = (
     "mlp",
     "hyper-sage",
     "hyper-monet",
+    "dynamic-hyper-conv",
+    "hyper-diffusion",
+    "grand",
+    "hyper-grand",
+    "grand+hyper-grand",
 )
 """The keys of :data:`hypergnn.models.KINDS`."""
-TABLES = ("datasets", "baselines", "skip", "hidden", "sota", "newsgroup", "depth", "timing", "directed")
+TABLES = (
+    "datasets",
+    "baselines",
+    "skip",
+    "hidden",
+    "sota",
+    "newsgroup",
+    "depth",
+    "timing",
+    "directed",
+    "families",
+    "dynamic",
+    "open",
+    "deep",
+    "best",
+    "systems",
+)
 """The keys of :data:`hypergnn.experiments.beyond.ALL`."""
 
 

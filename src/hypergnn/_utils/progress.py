@@ -41,6 +41,10 @@ class Progress(Protocol):
     def trial_epochs(self) -> tuple[int, ...]:
         """Of the finished trials."""
 
+    @property
+    def vertices_per_second(self) -> float | None:
+        """Of training on batches."""
+
 
 class Teller(Protocol):
     """Describes the state of something."""
@@ -150,6 +154,7 @@ class _Status:
                     else []
                 ),
                 f"{progress.epochs} epochs",
+                *([] if progress.vertices_per_second is None else [f"{progress.vertices_per_second:,.0f} vertices/s"]),
                 f"test {accuracy(progress.test_accuracy)}",
                 clock(elapsed) + ("" if left is None else f" + {clock(left)} left"),
             ]

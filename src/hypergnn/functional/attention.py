@@ -15,11 +15,12 @@ from torch import Tensor
 from hypergnn import kernels
 from hypergnn._utils.checks import check_choice
 from hypergnn.functional.checks import Features, check_features, check_heads, check_hypergraph, check_like
-from hypergnn.functional.convolution import NORMALIZATIONS, Normalization, Scalings, inverse
+from hypergnn.functional.convolution import NORMALIZATIONS, Normalization, Scalings, gathered, inverse, sizes
 from hypergnn.functional.projection import to_dense
-from hypergnn.functional.shares import row_transition
+from hypergnn.functional.shares import attend_in_parts, row_transition
 from hypergnn.structures.base import TwoSided
 from hypergnn.structures.block import Block
+from hypergnn.structures.incidence import Incidence
 
 SoftmaxOver = Literal["hyperedges", "vertices"]
 SOFTMAX_OVER = ("hyperedges", "vertices")
@@ -44,13 +45,26 @@ def hyperedge_features(x: Features, H: TwoSided) -> Tensor:
     check_hypergraph(H)
     check_features(x, H.n_vertices, H.device)
     x = to_dense(x)
+    if H.parts is not None:
+        return _features_in_parts(x, H)
     if H.is_centred:
         return x if _are_own_centroids(H) else x.index_select(-2, cast(Tensor, H.centroid))
     size = inverse(H._hyperedge_degree.to(x.dtype)).unsqueeze(-1)  # B^-1  (M, 1)
-    mean = size * kernels.segment_sum(x, by=H.senders.T)  # B^-1 Sᵀ X  (..., M, F)
+    mean = size * gathered(x, H)  # B^-1 Sᵀ X  (..., M, F)
     if H.centroid is None:
         return mean
     return torch.where((H.centroid >= 0).unsqueeze(-1), x.index_select(-2, H.centroid.clamp(min=0)), mean)
+
+
+def _features_in_parts(x: Tensor, H: TwoSided) -> Tensor:
+    """The same if other processes hold some of the vertices: one of them gives the row of a centroid."""
+    if H.centroid is None or H.has_centroid is None:
+        return inverse(H._hyperedge_degree.to(x.dtype)).unsqueeze(-1) * gathered(x, H)
+    has, is_here = H.has_centroid.unsqueeze(-1), (H.centroid >= 0).unsqueeze(-1)
+    own = x.index_select(-2, H.centroid.clamp(min=0)) if x.shape[-2] else x.new_zeros(*x.shape[:-2], *has.shape)
+    given = torch.where(is_here, own, torch.where(has, 0, kernels.segment_sum(x, by=H.senders.T)))  # (..., M, F)
+    size = torch.where(has, 1, inverse(H._hyperedge_degree.to(x.dtype)).unsqueeze(-1))
+    return size * kernels.total(given, H.parts)
 
 
 def attention_incidence(
@@ -101,7 +115,16 @@ def attention_incidence(
         pairs, vertex_score = H.receivers, vertex_score if H.rows is None else vertex_score.index_select(-2, H.rows)
     if softmax_over == "hyperedges":
         return kernels.attend(vertex_score, hyperedge_score, pairs, negative_slope)  # (..., n_incidences, heads)
-    return kernels.attend(hyperedge_score, vertex_score, pairs.T, negative_slope)
+    return attend_over_vertices(vertex_score, hyperedge_score, H, pairs, negative_slope)
+
+
+def attend_over_vertices(
+    vertex_score: Tensor, hyperedge_score: Tensor, H: TwoSided, pairs: Incidence, negative_slope: float
+) -> Tensor:
+    """Softmax over the vertices of each hyperedge, ``(..., n_pairs, heads)``, of vertices × hyperedges ``pairs``."""
+    if H.parts is None:
+        return kernels.attend(hyperedge_score, vertex_score, pairs.T, negative_slope)
+    return attend_in_parts(vertex_score, hyperedge_score, pairs, negative_slope, H.parts)
 
 
 def attention_scores(
@@ -219,9 +242,9 @@ def attended_transition(
     factors = {"left": left, "middle": middle, "right": right, "values": values}
     if of_receivers is not None:
         received = of_receivers if dropped_of_receivers is None else dropped_of_receivers
-        return kernels.transition(x, H.senders, H.receivers, **factors, receiver_values=received)
+        return kernels.transition(x, H.senders, H.receivers, **factors, receiver_values=received, parts=H.parts)
     # Receivers have the attention that they have as senders: all senders receive, and those that are made remain.
-    out = kernels.transition(x, H.senders, H.senders, **factors)
+    out = kernels.transition(x, H.senders, H.senders, **factors, parts=H.parts)
     return out if H.rows is None else out.index_select(-3, H.rows)
 
 
@@ -245,10 +268,10 @@ def attended_scalings(
     if given is None:
         weight = H.derived(("relative weight", dtype), lambda: _relative_weight(H, dtype))
     else:
-        weight = _relative(given)
+        weight = _relative(given, H)
     middle = None if weight is None else weight.unsqueeze(-1)  # W
     if softmax_over != "vertices":
-        size = inverse(kernels.value_sums(incidence, H.senders.T))  # B^-1  (..., M, heads)
+        size = inverse(sizes(incidence, H))  # B^-1  (..., M, heads)
         middle = size if middle is None else middle * size
     if softmax_over == "hyperedges" and weight is None:
         return None, middle, None  # D is 1
@@ -266,14 +289,18 @@ def _roots(receiver_degree: Tensor, middle: Tensor | None, sender_degree: Tensor
     return root, middle, root if sender_degree is receiver_degree else inverse(sender_degree, root=True)
 
 
-def _relative(weight: Tensor) -> Tensor:
+def _relative(weight: Tensor, H: TwoSided) -> Tensor:
     """Weights over the largest of them: no factor of ``W`` changes ``T``, and this one keeps ``D`` from vanishing."""
-    return weight / weight.detach().amax(-1, keepdim=True) if weight.shape[-1] > 0 else weight
+    if H.parts is None:
+        return weight / weight.detach().amax(-1, keepdim=True) if weight.shape[-1] > 0 else weight
+    lowest = weight.new_zeros(*weight.shape[:-1], 1)
+    own = torch.cat([weight.detach(), lowest], -1).amax(-1, keepdim=True)
+    return weight / H.parts.highest_of_all(own)
 
 
 def _relative_weight(H: TwoSided, dtype: torch.dtype) -> Tensor | None:
     """The same of a hypergraph's own weights; ``None`` where they are seen to be all alike."""
-    weight = _relative(H.weight.to(dtype))
+    weight = _relative(H.weight.to(dtype), H)
     is_seen = type(weight) is Tensor and not torch.compiler.is_compiling()
     return None if is_seen and bool((weight == 1).all()) else weight
 

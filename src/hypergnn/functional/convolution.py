@@ -8,7 +8,7 @@ paper's ``H``; in a block they are the vertices that a layer reads and those tha
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, cast
 
 import torch
 from torch import Tensor
@@ -16,7 +16,7 @@ from torch import Tensor
 from hypergnn import kernels
 from hypergnn._utils.checks import check_choice
 from hypergnn.functional.checks import Features, check_features, check_hypergraph, check_like
-from hypergnn.functional.projection import project, project_if_cheaper
+from hypergnn.functional.projection import check_projection, project, project_if_cheaper
 from hypergnn.structures.base import TwoSided, derived
 from hypergnn.structures.block import Block
 from hypergnn.structures.incidence import Incidence
@@ -61,12 +61,13 @@ def hypergraph_conv(
     check_features(x, H.n_vertices, H.device)
     if weight is not None:
         check_like("weight", weight, x, (H.n_hyperedges,), "one entry per hyperedge")
-    narrow, after = project_if_cheaper(x, projection)  # X P, where that is narrower than X
+    narrow, after = _projected(x, projection, H)  # X P, where that is cheaper than T X
     if weight is not None:
         weight = weight.to(narrow.dtype)
         narrow = narrow.expand(*torch.broadcast_shapes(narrow.shape[:-2], weight.shape[:-1]), *narrow.shape[-2:])
     left, middle, right = scalings(H, normalization, narrow.dtype, weight)  # D_R^-a, W B^-1, D_S^-b
-    out = kernels.transition(narrow, H.senders, H.receivers, left=left, middle=middle, right=right)
+    factors = {"left": left, "middle": middle, "right": right}
+    out = kernels.transition(narrow, H.senders, H.receivers, **factors, parts=H.parts)
     return out if after is None else project(out, after)
 
 
@@ -74,12 +75,25 @@ def activated_conv(
     x: Features, H: TwoSided, normalization: Normalization, projection: Tensor, bias: Tensor | None
 ) -> Tensor:
     """ELU of :func:`hypergraph_conv` plus a bias, ``(..., N, F')``."""
-    narrow, after = project_if_cheaper(x, projection)
+    narrow, after = _projected(x, projection, H)
     left, middle, right = scalings(H, normalization, narrow.dtype)
     factors = {"left": left, "middle": middle, "right": right}
-    if after is None:
+    if after is None and H.parts is None:
         return kernels.activated_transition(narrow, H.senders, H.receivers, **factors, bias=bias)
-    return kernels.elu_dropout(project(kernels.transition(narrow, H.senders, H.receivers, **factors), after), bias)
+    out = kernels.transition(narrow, H.senders, H.receivers, **factors, parts=H.parts)
+    return kernels.elu_dropout(out if after is None else project(out, after), bias)
+
+
+def _projected(x: Features, projection: Tensor | None, H: TwoSided) -> tuple[Tensor, Tensor | None]:
+    """``X P``, or ``X`` and what is left to multiply by: a sampled block reads many more rows than it makes."""
+    is_dense = isinstance(x, Tensor) and x.layout == torch.strided
+    if projection is None or not is_dense or not (isinstance(H, Block) and H.is_sampled):
+        return project_if_cheaper(x, projection)
+    check_projection(projection, x)
+    (n_features, width), n_pairs = projection.shape[-2:], H.senders.n_pairs + H.receivers.n_pairs
+    cost_before = (H.n_vertices * n_features + n_pairs) * width
+    cost_after = (n_pairs + H.n_receivers * width) * n_features
+    return (cast(Tensor, x), projection) if cost_after < cost_before else project_if_cheaper(x, projection)
 
 
 def vertex_degree(H: TwoSided, *, incidence: Tensor | None = None, weight: Tensor | None = None) -> Tensor:
@@ -118,7 +132,17 @@ def hyperedge_degree(H: TwoSided, *, incidence: Tensor | None = None) -> Tensor:
     """
     check_hypergraph(H)
     _check_entries(H, incidence, None, H.senders.n_pairs)
-    return H.hyperedge_degree() if incidence is None else kernels.value_sums(incidence, H.senders.T)
+    return H.hyperedge_degree() if incidence is None else sizes(incidence, H)
+
+
+def sizes(incidence: Tensor, H: TwoSided) -> Tensor:
+    """``B`` of an attended incidence, ``(..., M, heads)``: its sums over the members of each hyperedge."""
+    return kernels.total(kernels.value_sums(incidence, H.senders.T), H.parts)
+
+
+def gathered(x: Tensor, H: TwoSided) -> Tensor:
+    """``Sᵀ X``, ``(..., M, F)``: the sum of the rows of each hyperedge's senders."""
+    return kernels.total(kernels.segment_sum(x, by=H.senders.T), H.parts)
 
 
 def scalings(H: TwoSided, normalization: Normalization, dtype: torch.dtype, weight: Tensor | None = None) -> Scalings:
@@ -130,6 +154,11 @@ def scalings(H: TwoSided, normalization: Normalization, dtype: torch.dtype, weig
     if weight is None:
         return derived(H, ("scalings", normalization, dtype), lambda: _fixed_scalings(H, normalization, dtype))
     check_choice("normalization", normalization, NORMALIZATIONS)
+    if isinstance(H, Block) and H.is_sampled:
+        raise ValueError(
+            "H must hold all hyperedges of its vertices, whose degrees are sums of the given weights; got a sampled "
+            "block. Use fanout=None, or fixed weights."
+        )
     if normalization == "none":
         return None, weight.unsqueeze(-1), None
     middle = weight.unsqueeze(-1) * inverse(H._hyperedge_degree.to(dtype).unsqueeze(-1))  # W B^-1
@@ -149,6 +178,8 @@ def scalings(H: TwoSided, normalization: Normalization, dtype: torch.dtype, weig
 
 def _fixed_scalings(H: TwoSided, normalization: Normalization, dtype: torch.dtype) -> Scalings:
     check_choice("normalization", normalization, NORMALIZATIONS)
+    if isinstance(H, Block) and H.receiver_scale is not None and H.hyperedge_scale is not None:
+        return _sampled_scalings(H, normalization, dtype, H.receiver_scale, H.hyperedge_scale)
     weight = H.weight.to(dtype)[None, :, None]  # W  (1, M, 1)
     if normalization == "none":
         return None, weight, None
@@ -160,6 +191,22 @@ def _fixed_scalings(H: TwoSided, normalization: Normalization, dtype: torch.dtyp
     if H.receivers is H.senders:
         return root, middle, root
     return root, middle, inverse(H._sender_degree.to(dtype)[None, :, None], root=True)
+
+
+def _sampled_scalings(
+    H: Block, normalization: Normalization, dtype: torch.dtype, receiver_scale: Tensor, hyperedge_scale: Tensor
+) -> Scalings:
+    """The same of a sample: what was drawn stands for all, so that the mean over all samples is ``T`` of the whole."""
+    left = receiver_scale.to(dtype)[None, :, None]
+    if normalization == "none":
+        return left, (H.weight * hyperedge_scale).to(dtype)[None, :, None], None
+    # B counts the members that were drawn, whose mean stands for that of all members.
+    middle = H.weight.to(dtype)[None, :, None] * inverse(H._hyperedge_degree.to(dtype)[None, :, None])
+    receiver_degree = H._receiver_degree.to(dtype)[None, :, None]
+    if normalization == "row":
+        return left * inverse(receiver_degree), middle, None
+    root = inverse(H._sender_degree.to(dtype)[None, :, None], root=True)
+    return left * inverse(receiver_degree, root=True), middle, root
 
 
 def _weighted_degree(weight: Tensor, pairs: Incidence) -> Tensor:

@@ -62,8 +62,16 @@ def drop(x: Features, rate: float, of: object = None) -> Features:
         drawn = draw(rate)
         if drawn is None:
             return replace(x, values=dropout(x.values, rate))
-        return replace(x, keys=drawn.keys, dropout=drawn.rate)
+        return replace(x, keys=_shifted(drawn.keys, x.shift), dropout=drawn.rate)
     return _drop_csr(x, rate) if x.layout == torch.sparse_csr else dropout(x, rate, of)
+
+
+def _shifted(keys: Tensor, shift: int) -> Tensor:
+    """Keys that drop at place 0 what the given ones drop at place ``shift``: the first is added to the place."""
+    if shift == 0:
+        return keys
+    wrapped = (keys[:, :1].long() + shift + (1 << 31)) % (1 << 32) - (1 << 31)
+    return torch.cat([wrapped.int(), keys[:, 1:]], 1)
 
 
 @uncompiled

@@ -53,7 +53,8 @@ def spectral_conv(x: Tensor, H: TwoSided, *, phase: float = 0.25) -> Tensor:
     parts = torch.stack([real, x.imag if x.is_complex() else torch.zeros_like(real)], -2)  # (..., N, 2, F)
     gathered = _turned(_unit(right) * parts, whole.senders.T, turn * turn.new_tensor([1.0, -1.0]))  # H* D^-1/2 X
     given = _turned(_unit(middle) * gathered, whole.receivers, turn)  # H W B^-1 …  (..., N, 2, F)
-    return torch.view_as_complex((_unit(left) * given).transpose(-1, -2).contiguous())
+    scaled = _unit(left) * given
+    return torch.complex(scaled[..., 0, :], scaled[..., 1, :])
 
 
 def _turned(parts: Tensor, by: Incidence, turn: Tensor) -> Tensor:

@@ -11,6 +11,7 @@ program, or derivatives are taken in forward mode, operations that torch can tra
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 from types import ModuleType
 from typing import NamedTuple
@@ -18,7 +19,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from hypergnn.kernels import checks, composed, dispatch, ops
+from hypergnn.kernels import checks, composed, dispatch, ops, split
 from hypergnn.kernels.dispatch import compiled, is_compiled
 from hypergnn.structures.incidence import KNOWN, Incidence, Known
 
@@ -36,6 +37,7 @@ __all__ = [
     "segment_max",
     "segment_softmax",
     "segment_sum",
+    "total",
     "transition",
     "value_sums",
 ]
@@ -90,6 +92,7 @@ def transition(
     right: Tensor | None = None,
     values: Tensor | None = None,
     receiver_values: Tensor | None = None,
+    parts: split.Adds | None = None,
 ) -> Tensor:
     """Rows of the senders summed per hyperedge, and these summed per receiver: ``left R middle Sᵀ right x``.
 
@@ -102,15 +105,17 @@ def transition(
         right: Factor of each row before the sums, ``(..., senders, heads or 1)``.
         values: Factor of each pair of ``S`` and head, ``(..., pairs, heads)``; all ones if omitted.
         receiver_values: The same for ``R``, where its pairs are others.
+        parts: Adds up the sums of the hyperedges if other processes hold some of the senders.
 
     Returns:
         The shape of ``x`` with a row per receiver, and with the trials of all factors.
     """
     own = 2 if values is None else 3
     are_fixed = _check_sides(x, own, senders, receivers, left, middle, right)
+    step: Callable[..., tuple[Tensor, Tensor]] = _steps(x).transition if parts is None else split.transition(parts)
     if are_fixed and values is None and receiver_values is None:
         flat = x if x.dim() == 3 else _flat(x, x.shape[:-2], 2)
-        out: Tensor = _steps(x).transition(flat, left, middle, right, None, None, False, senders, receivers)[0]
+        out = step(flat, left, middle, right, None, None, False, senders, receivers)[0]
         return out if x.dim() == 3 else out.reshape(*x.shape[:-2], *out.shape[-2:])
     _check_both_values(x, senders, receivers, values, receiver_values)
     factors = (left, middle, right, values, receiver_values)
@@ -119,7 +124,7 @@ def transition(
     flat, is_learned = _flat(x, batch, own), _any_learned(*flat_factors)
     if own == 2 and is_learned:
         flat = flat.unsqueeze(2)
-    out = _steps(x).transition(flat, *flat_factors, is_learned, senders, receivers)[0]
+    out = step(flat, *flat_factors, is_learned, senders, receivers)[0]
     shape = (*batch, receivers.n_rows, *x.shape[1 - own :])
     return out if out.shape == shape else out.reshape(shape)
 
@@ -164,6 +169,13 @@ def value_sums(values: Tensor, by: Incidence, weight: Tensor | None = None) -> T
     is_own = weights is not None and (weights.shape[0] > 1 or _any_learned(weights))
     sums: Tensor = (composed if is_own else _steps(values)).value_sums(flat, weights, by)
     return sums.reshape(*batch, *sums.shape[1:])
+
+
+def total(sums: Tensor, parts: split.Adds | None) -> Tensor:
+    """Sums of hyperedges ``(..., M, F)`` over all processes; the sums themselves if this process holds all vertices."""
+    if parts is None:
+        return sums
+    return split.total(_flat(sums, sums.shape[:-2], 2), parts).reshape(sums.shape)
 
 
 def inverse(degree: Tensor, *, root: bool, least: float) -> Tensor:

@@ -38,9 +38,9 @@ def transition(
             x.unsqueeze(2), left, middle, right, values, receiver_values, learned, senders, receivers
         )
         return out.squeeze(2), sums
-    sums = ops.segment_sum(_scaled(x, right), values, senders.T)  # Sᵀ right x  (batch, M, heads, F)
+    sums = ops.segment_sum(scaled(x, right), values, senders.T)  # Sᵀ right x  (batch, M, heads, F)
     back = values if receiver_values is None else receiver_values
-    return _scaled(ops.segment_sum(_scaled(sums, middle), back, receivers), left), sums
+    return scaled(ops.segment_sum(scaled(sums, middle), back, receivers), left), sums
 
 
 def value_sums(values: Tensor, weight: Tensor | None, by: Incidence) -> Tensor:
@@ -58,7 +58,8 @@ def inverse(degree: Tensor, root: bool, least: float) -> Tensor:
     return torch.where(present, torch.where(present, degree, 1).pow(-0.5 if root else -1.0), 0)
 
 
-def _scaled(x: Tensor, factor: Tensor | None) -> Tensor:
+def scaled(x: Tensor, factor: Tensor | None) -> Tensor:
+    """``x`` ``(batch, rows, heads, F)`` times a factor of each row, ``(batch or 1, rows, heads or 1)``."""
     return x if factor is None else factor.unsqueeze(-1) * x
 
 

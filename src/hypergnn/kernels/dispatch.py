@@ -80,10 +80,11 @@ class _Compiled:
 
     backend: ModuleType
     fused: ModuleType
+    sampling_loops: ModuleType
 
     def __getattr__(self, name: str) -> ModuleType:
         """Import the module and store it as an attribute."""
-        if name not in ("backend", "fused"):
+        if name not in ("backend", "fused", "sampling_loops"):
             raise AttributeError(name)
         module = import_module(f"hypergnn.kernels.cpu.{name}")
         setattr(self, name, module)

@@ -7,9 +7,8 @@ position); outside, it is torch's.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
-from itertools import count
 
 import numpy as np
 import torch
@@ -27,12 +26,12 @@ class _Draws:
         self.seeds = seeds
         self.epoch = epoch
         self.places = places
-        self.numbers = count()
+        self.number = 0  # of the next dropout
 
     def next_keys(self) -> Tensor:
         """Two 32-bit keys per trial, ``(trials, 2)``."""
-        number = next(self.numbers)
-        keys = [_hash(seed, self.epoch, number) for seed in self.seeds]
+        keys = [hash_of(seed, self.epoch, self.number) for seed in self.seeds]
+        self.number += 1
         halves = np.array([(key >> 32, key & 0xFFFFFFFF) for key in keys], np.uint32)
         return torch.from_numpy(halves.view(np.int32))
 
@@ -65,6 +64,36 @@ def seeded(seeds: Sequence[int], epoch: int, places: Mapping[int, Tensor] | None
         _current.reset(token)
 
 
+def resumable() -> tuple[AbstractContextManager[None], AbstractContextManager[None]]:
+    """Two contexts for a part of a forward pass: the first to compute it, the second to compute it again.
+
+    Inside the second, dropouts are those inside the first, also after :func:`seeded` has ended.
+
+    Example:
+        >>> with seeded([37], epoch=5):
+        ...     first, second = resumable()
+        ...     with first:
+        ...         before = dropout(torch.ones(1, 4, 6), 0.5)
+        >>> with second:
+        ...     again = dropout(torch.ones(1, 4, 6), 0.5)
+        >>> bool((again == before).all())
+        True
+    """
+    draws = _current.get()
+    return nullcontext(), nullcontext() if draws is None else _resumed(draws, draws.number)
+
+
+@contextmanager
+def _resumed(draws: _Draws, number: int) -> Iterator[None]:
+    again = _Draws(draws.seeds, draws.epoch, draws.places)
+    again.number = number
+    token = _current.set(again)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
 def dropout(x: Tensor, rate: float, of: object = None) -> Tensor:
     """Zero each entry of ``x`` with probability ``rate`` and scale the others by ``1 / (1 - rate)``.
 
@@ -79,8 +108,11 @@ def dropout(x: Tensor, rate: float, of: object = None) -> Tensor:
     return torch.nn.functional.dropout(x, rate) if drawn is None else seeded_dropout(_of_trials(x, drawn), drawn)
 
 
-def activate(x: Tensor, bias: Tensor | None, rate: float, of: object = None) -> Tensor:
-    """ELU of ``x`` plus ``bias``, then :func:`dropout`, in one step if that is seeded."""
+def activate(x: Tensor, bias: Tensor | None, rate: float, of: object = None, *, by: str = "elu") -> Tensor:
+    """ELU of ``x`` plus ``bias``, or ReLU, then :func:`dropout`; with ELU in one step if that is seeded."""
+    if by == "relu":
+        dropped = dropout(x if bias is None else x + bias.unsqueeze(-2), rate, of)  # the order makes no difference
+        return torch.relu(x) if dropped is x else dropped.relu_()
     drawn = draw(rate, of) if rate > 0 else None
     if x.dim() > 3 and bias is not None:  # the trials of the bias come last of the axes before the rows
         x, bias = x + bias.unsqueeze(-2), None
@@ -104,7 +136,7 @@ def _of_trials(x: Tensor, drawn: Dropout) -> Tensor:
     return x
 
 
-def _hash(*numbers: int) -> int:
+def hash_of(*numbers: int) -> int:
     """Mix whole numbers into one of 64 bits (a Weyl sequence with the finaliser of splitmix64 after each)."""
     state = 0
     for number in numbers:

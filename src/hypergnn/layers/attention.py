@@ -7,9 +7,15 @@ from typing import Literal, overload
 import torch
 from torch import Tensor, nn
 
-from hypergnn import functional, kernels
+from hypergnn import functional
 from hypergnn._utils.checks import check_choice, check_number, check_size
-from hypergnn.functional.attention import SOFTMAX_OVER, SoftmaxOver, attended_transition, attention_scores
+from hypergnn.functional.attention import (
+    SOFTMAX_OVER,
+    SoftmaxOver,
+    attend_over_vertices,
+    attended_transition,
+    attention_scores,
+)
 from hypergnn.functional.checks import Features, check_features, check_graph
 from hypergnn.functional.convolution import NORMALIZATIONS, Normalization
 from hypergnn.functional.projection import project
@@ -64,7 +70,7 @@ class AttentionLayer(Layer):
 
     def _project(self, x: Features, way: int = 0) -> Tensor:
         """``x P`` in the dtype of the parameters, whatever autocast has multiplied in, ``(..., N, heads, F')``."""
-        return self._by_head(project(x, self._of_way(self.projection, way, -1))).to(self.projection.dtype)
+        return self._by_head(project(x, self._of_way(self._mapping(), way, -1))).to(self.projection.dtype)
 
     def _drop(self, x: Tensor, of: object) -> Tensor:
         return dropout(x, self.dropout, of) if self.training else x
@@ -267,11 +273,12 @@ class HypergraphAttention(AttentionLayer):
         self, projected: Tensor, vertex_score: Tensor, hyperedge_score: Tensor, H: TwoSided
     ) -> tuple[Tensor, Tensor]:
         """``T x P`` and the attended incidence, by shares: degrees over the vertices may round to 0."""
-        incidence = kernels.attend(hyperedge_score, vertex_score, H.senders.T, self.negative_slope)
+        incidence = attend_over_vertices(vertex_score, hyperedge_score, H, H.senders, self.negative_slope)
         pairs = H.senders if H.shares_pairs else H.receivers
         if not H.shares_pairs and H.rows is not None:
             vertex_score = vertex_score.index_select(-2, H.rows)
-        shares = shares_over_vertices(vertex_score, hyperedge_score, pairs, H.weight, self.negative_slope)  # D^-1 H W
+        scored = (vertex_score, hyperedge_score, pairs, H.weight, self.negative_slope, H.parts)
+        shares = shares_over_vertices(*scored)  # D^-1 H W
         propagated = self._drop(projected, of=H)
         drawn = self._drop(torch.ones_like(incidence), of=H.senders)  # of both factors H, the same entries
         if not H.shares_pairs:

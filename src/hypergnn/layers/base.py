@@ -23,6 +23,8 @@ class Layer(nn.Module):
     one step instead, so both compute the same.
     """
 
+    _identity: float | None = None  # the share of the identity in the projection, in deep networks
+
     def __init__(
         self,
         in_features: int,
@@ -90,6 +92,13 @@ class Layer(nn.Module):
         for one in H if isinstance(H, tuple) else (H,):
             check_hypergraph(one, reads=reads)
         return ways(H, self.direction)
+
+    def _mapping(self) -> Tensor:
+        """The projection; with an identity mapping, its mean with the identity."""
+        if self._identity is None:
+            return self.projection
+        identity = torch.eye(self.in_features, dtype=self.projection.dtype, device=self.projection.device)
+        return torch.lerp(self.projection, identity, self._identity)
 
     def _of_way(self, parameter: Tensor, number: int, dim: int) -> Tensor:
         """The part of a parameter that belongs to one direction."""

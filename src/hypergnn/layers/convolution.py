@@ -98,7 +98,7 @@ class HypergraphConv(Layer):
         structures = self._ways(H, reads=False)
         self._check(x, structures[0].n_vertices, structures[0].device)
         outs = [
-            self._propagate(x, one, projection=self._of_way(self.projection, number, -1))
+            self._propagate(x, one, projection=self._of_way(self._mapping(), number, -1))
             for number, one in enumerate(structures)
         ]
         return self._aggregated(outs[0] if len(outs) == 1 else torch.cat(outs, -1), x, structures[0].rows)

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from hypergnn import kernels
 from hypergnn._utils.checks import check_choice, check_size
 from hypergnn.functional.checks import Features
-from hypergnn.functional.convolution import inverse
+from hypergnn.functional.convolution import gathered, inverse
 from hypergnn.functional.projection import project
 from hypergnn.layers.base import Aggregate, Layer
 from hypergnn.structures.base import Direction, TwoSided
@@ -118,7 +118,7 @@ class HypergraphMoNet(Layer):
         mean, spread = (self._of_way(one, way, -2) for one in (self.mean, self.spread))
         values = gaussians(u, mean, spread)  # (..., n_incidences, heads * kernels)
         scale = (H.weight.to(dtype) * inverse(H._hyperedge_degree.to(dtype))).unsqueeze(-1)  # W B^-1  (M, 1)
-        message = scale * kernels.segment_sum(projected, by=H.senders.T)  # (..., M, heads * kernels * F')
+        message = scale * gathered(projected, H)  # (..., M, heads * kernels * F')
         by_kernel = message.reshape(*message.shape[:-1], values.shape[-1], self.out_features)
         out = kernels.segment_sum(by_kernel, by=H.receivers, values=values)  # (..., N, heads * kernels, F')
         if self.normalization == "row":

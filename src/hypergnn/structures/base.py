@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, TypeVar
 
 import torch
 from torch import Tensor
@@ -106,6 +106,10 @@ class Structure:
         if changes != 0:
             self._refuse_changes()
 
+    def _trust(self) -> None:
+        """Note that it is sound; for callers that have made it of parts that are."""
+        object.__setattr__(self, "_sound", self.__dict__["_made"])
+
     def _comes_from(self, source: str) -> None:
         """Note the file or pickle, whose content :meth:`check` reads."""
         object.__setattr__(self, "_source", source)
@@ -179,6 +183,22 @@ class Structure:
         return derived(self, key, make)
 
 
+class Parts(Protocol):
+    """How processes that hold a part of the vertices each complete what they have computed of the hyperedges.
+
+    All processes must call the same methods in the same order. Rows of hyperedges are the second axis.
+    """
+
+    def add(self, sums: Tensor) -> Tensor:
+        """The sums over all processes, ``(batch, M, ...)``; ``sums`` may be overwritten."""
+
+    def highest(self, values: Tensor) -> Tensor:
+        """The largest values of all processes, ``(batch, M, ...)``; ``values`` may be overwritten."""
+
+    def highest_of_all(self, value: Tensor) -> Tensor:
+        """The largest values of all processes, entry by entry, of something that is not about hyperedges."""
+
+
 class TwoSided(Structure):
     """A structure with senders and receivers; a layer makes a row for each receiver of a row for each sender."""
 
@@ -190,6 +210,12 @@ class TwoSided(Structure):
     """Which sender each receiver is, ``(n_receivers,)``; ``None`` if they are the same in the same order."""
     shares_pairs: bool = True
     """Whether each receiver is a sender with the same incidences, so that both have the same attention."""
+    _direction: ClassVar[Direction | None] = None  # of hyperedges that do not point
+    """For which layers its blocks are, unless made for others: ``"forward"`` if its hyperedges point."""
+    parts: Parts | None = None
+    """How the sums of the hyperedges are completed if other processes hold some of the vertices."""
+    has_centroid: Tensor | None = None
+    """With :attr:`parts`, which hyperedges have a centroid, whichever process holds it; ``None`` if none has one."""
 
     if TYPE_CHECKING:  # fields of the dataclasses, or properties of theirs
 
@@ -251,8 +277,8 @@ class TwoSided(Structure):
         """What a layer of this direction propagates over."""
         if direction not in ("forward", "undirected"):
             raise ValueError(
-                f"direction={direction!r} needs a DirectedHypergraph, or blocks made with that direction; got "
-                f"{type(self).__name__}, whose hyperedges have no other direction."
+                f"direction={direction!r} needs a DirectedHypergraph, or blocks made with that direction; got a "
+                f"{type(self).__name__} whose hyperedges have no direction."
             )
         return (self,)
 

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from hypergnn._utils.checks import Names
+from hypergnn._utils.times import joined_times
 from hypergnn.structures.base import STATIC
 from hypergnn.structures.hypergraph import Hypergraph
 
@@ -77,6 +78,7 @@ class HypergraphBatch(Hypergraph):
                 None if around is None or (around < 0).all() else around,
                 _own_names(self.vertex_names, own),
                 _own_names(self.hyperedge_names, edges),
+                None if self.time is None else self.time[edges],
             )
             members.append(member.to(self.device))
         return members
@@ -110,16 +112,16 @@ class HypergraphBatch(Hypergraph):
 def batch(hypergraphs: Sequence[Hypergraph]) -> HypergraphBatch:
     """Join hypergraphs into one, side by side: vertices and hyperedges of the first, then those of the next, and so on.
 
-    Put their features one below the other, ``torch.cat([x1, x2])``. Weights and centroids stay what they are. If some
-    vertices have names, all become pairs ``(member, name)``, with the number in place of a missing name; hyperedges
-    likewise.
+    Put their features one below the other, ``torch.cat([x1, x2])``. Weights, centroids and times stay as they are. If
+    some vertices have names, all become pairs ``(member, name)``, with the number in place of a missing name;
+    hyperedges likewise.
 
     Args:
         hypergraphs: The members, at least one, on one device.
 
     Raises:
         TypeError: If a member is not a hypergraph.
-        ValueError: If there is none, or they are on different devices.
+        ValueError: If there is none, they are on different devices, or only some have times.
 
     Example:
         >>> import torch, hypergnn as hg
@@ -152,6 +154,7 @@ def batch(hypergraphs: Sequence[Hypergraph]) -> HypergraphBatch:
         _centroids(members, first_vertex),
         _names([one.vertex_names for one in members], n_vertices),
         _names([one.hyperedge_names for one in members], n_hyperedges),
+        joined_times([one.time for one in members], n_hyperedges),
     )
     numbers = torch.arange(len(members))
     return replace(

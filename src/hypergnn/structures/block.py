@@ -41,7 +41,11 @@ class Block(TwoSided):
         attention: Whether each sender comes with all of its hyperedges, as a layer that attends needs it.
         vertex_names: What the vertices read are called, if new vertices join a hypergraph that names them.
         hyperedge_names: What the hyperedges are called, likewise.
-        direction: Which way it follows hyperedges that point; ``"forward"`` if they do not.
+        direction: Which way it follows hyperedges that point; ``None`` if they do not.
+        receiver_scale: Of a sampled block, by how much the drawn hyperedges of each receiver stand for all of them,
+            ``(n_receivers,)`` float64.
+        hyperedge_scale: Of a sampled block, by how much the drawn members of each hyperedge stand for all of them,
+            ``(M,)`` float64.
     """
 
     senders: Incidence
@@ -59,11 +63,18 @@ class Block(TwoSided):
     shares_pairs: bool = field(default=True, metadata=STATIC)
     vertex_names: Names | None = field(default=None, metadata=LABEL)
     hyperedge_names: Names | None = field(default=None, metadata=LABEL)
-    direction: Direction = field(default="forward", metadata=STATIC)
+    direction: Direction | None = field(default="forward", metadata=STATIC)
+    receiver_scale: Tensor | None = None
+    hyperedge_scale: Tensor | None = None
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether it holds a sample of the neighbours, from :class:`~hypergnn.NeighborLoader`."""
+        return self.receiver_scale is not None
 
     @classmethod
     def _around(
-        cls, H: TwoSided, made: Ids, reach: Reach, read: Ids | None = None, direction: Direction = "forward"
+        cls, H: TwoSided, made: Ids, reach: Reach, read: Ids | None = None, direction: Direction | None = None
     ) -> Block:
         """The block that makes some vertices of a hypergraph.
 
@@ -72,7 +83,7 @@ class Block(TwoSided):
             made: The vertices to make, in the order of the rows of the result.
             reach: What their rows depend on.
             read: Vertices to read, ascending, if more than those that are needed.
-            direction: Which way ``H`` follows hyperedges that point.
+            direction: Which way ``H`` follows hyperedges that point; its own if omitted.
         """
         vertices = reach.vertices if read is None else read
         sender, edge = _rows_at(H.senders, reach.pairs), H.senders.members.cpu().numpy()[reach.pairs]
@@ -102,12 +113,20 @@ class Block(TwoSided):
             is_centred=H.is_centred,
             attention=reach.attention or receivers is senders,
             shares_pairs=H.shares_pairs,
-            direction=direction,
+            direction=direction or H._direction,
         )
         return block if H.device.type == "cpu" else block.to(H.device)
 
     @classmethod
-    def _joining(cls, H: TwoSided, new: Incidence, brought: TwoSided | None, *, makes_all: bool) -> Block:
+    def _joining(
+        cls,
+        H: TwoSided,
+        new: Incidence,
+        brought: TwoSided | None,
+        *,
+        makes_all: bool,
+        direction: Direction | None = None,
+    ) -> Block:
         """The block in which new vertices receive from the hyperedges of ``H``, and send only to those they bring.
 
         Args:
@@ -115,6 +134,7 @@ class Block(TwoSided):
             new: New vertices × hyperedges of ``H``.
             brought: A hypergraph of the new vertices, whose hyperedges follow those of ``H``.
             makes_all: Whether to make the vertices of ``H`` as well, as a layer before the last one must.
+            direction: Which way ``H`` follows hyperedges that point; its own if omitted.
         """
         n_old, n_new = H.n_vertices, new.n_rows
         rows = np.arange(n_old, n_old + n_new)
@@ -151,12 +171,18 @@ class Block(TwoSided):
             shares_pairs=False,
             vertex_names=_all_names(H, brought, "vertex_names", n_old, n_new),
             hyperedge_names=_all_names(H, brought, "hyperedge_names", H.n_hyperedges, weight.shape[0] - H.n_hyperedges),
+            direction=direction or H._direction,
         )
 
     def _check_fields(self) -> None:
         super()._check_fields()
         check_rows("read", self.read, self.n_vertices, torch.iinfo(torch.int64).max)
         check_rows("made", self.made, self.n_receivers, torch.iinfo(torch.int64).max)
+        if (self.receiver_scale is None) != (self.hyperedge_scale is None):
+            raise ValueError("receiver_scale and hyperedge_scale must be given together, or neither.")
+        if self.receiver_scale is not None and self.hyperedge_scale is not None:
+            check_numbers("receiver_scale", self.receiver_scale, self.n_receivers)
+            check_numbers("hyperedge_scale", self.hyperedge_scale, self.n_hyperedges)
 
     def to(self, device: torch.device | str) -> Block:
         """The same block with its tensors on ``device``."""
@@ -167,6 +193,8 @@ class Block(TwoSided):
 
     def ways(self, direction: Direction) -> tuple[TwoSided, ...]:
         """What a layer of this direction propagates over: the block, if it was made for that direction."""
+        if self.direction is None:
+            return super().ways(direction)
         if direction != self.direction:
             raise ValueError(
                 f"a layer with direction={direction!r} needs a block made with around(vertices, "
@@ -177,7 +205,8 @@ class Block(TwoSided):
     def __repr__(self) -> str:
         """Sizes at a glance."""
         sizes = f"{self.n_vertices} vertices read, {self.n_receivers} made, {self.n_hyperedges} hyperedges"
-        return f"Block({sizes}, {self.senders.n_pairs} + {self.receivers.n_pairs} incidences)"
+        sampled = ", sampled" if self.is_sampled else ""
+        return f"Block({sizes}, {self.senders.n_pairs} + {self.receivers.n_pairs} incidences{sampled})"
 
 
 @dataclass(frozen=True)

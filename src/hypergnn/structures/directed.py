@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
-from typing import Any, cast
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -15,7 +15,6 @@ from torch import Tensor
 from hypergnn._utils.checks import (
     Names,
     as_centroids,
-    as_ids,
     as_members,
     as_names,
     as_pairs,
@@ -25,15 +24,16 @@ from hypergnn._utils.checks import (
     check_ids,
     check_size,
 )
-from hypergnn._utils.display import html_table, listed
 from hypergnn.structures.base import DIRECTIONS, LABEL, STATIC, Direction, TwoSided
-from hypergnn.structures.block import Block, Reach, weighted_degree
+from hypergnn.structures.block import Block, weighted_degree
+from hypergnn.structures.directed_blocks import blocks_around, blocks_joining
+from hypergnn.structures.directed_display import as_html, as_line
+from hypergnn.structures.directed_files import check_content, from_tensors, to_tensors
+from hypergnn.structures.directed_parts import ROLES, are_the_same, as_matrix, as_pair, tails_of
 from hypergnn.structures.edits import Editable, Side, pairs_of_lists
-from hypergnn.structures.hypergraph import SHOWN, Hypergraph, check_labels, joining, name_of, renumbered_factors
+from hypergnn.structures.hypergraph import Hypergraph, renumbered_factors
 from hypergnn.structures.incidence import Ids, Incidence
-from hypergnn.structures.stored import StoredStructure, check_pairs
-
-ROLES = ("tail", "head")
+from hypergnn.structures.stored import StoredStructure
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,6 +65,8 @@ class DirectedHypergraph(StoredStructure, Editable):
         >>> hg.functional.hypergraph_conv(torch.tensor([[1.0], [3.0], [5.0], [7.0]]), H, normalization="row").T
         tensor([[0., 0., 2., 5.]])
     """
+
+    _direction: ClassVar[Direction] = "forward"
 
     tails: Incidence
     heads: Incidence
@@ -128,7 +130,7 @@ class DirectedHypergraph(StoredStructure, Editable):
         n_hyperedges = check_size("n_hyperedges", n_hyperedges)
         vertex = check_ids("vertex", vertex, n_vertices, "n_vertices")
         hyperedge = check_ids("hyperedge", hyperedge, n_hyperedges, "n_hyperedges")
-        is_tail = _tails_of(role)
+        is_tail = tails_of(role)
         if not vertex.size == hyperedge.size == is_tail.size:
             raise ValueError(
                 "vertex, hyperedge and role must have one entry per incidence each; got "
@@ -158,7 +160,7 @@ class DirectedHypergraph(StoredStructure, Editable):
         time: Names | None = None,
     ) -> DirectedHypergraph:
         """A directed hypergraph of parts that are known to be valid."""
-        shares_pairs = _are_the_same(tails, heads)
+        shares_pairs = are_the_same(tails, heads)
         sent = weighted_degree(tails, weight)
         return cls(
             tails,
@@ -201,7 +203,7 @@ class DirectedHypergraph(StoredStructure, Editable):
             >>> DirectedHypergraph.from_hyperedges([([0], [1, 2]), ([], [0])], n_vertices=3).to_hyperedges()
             [([0], [1, 2]), ([], [0])]
         """
-        pairs = [_as_pair(number, one) for number, one in enumerate(hyperedges)]
+        pairs = [as_pair(number, one) for number, one in enumerate(hyperedges)]
         parts = [as_members(part) for pair in pairs for part in pair]  # tail, head, tail, head, …
         sizes = np.fromiter(map(len, parts), dtype=np.int64, count=len(parts))
         numbers = np.repeat(np.arange(len(parts)), sizes)
@@ -310,7 +312,7 @@ class DirectedHypergraph(StoredStructure, Editable):
             >>> H.add([([1], [2])]).to_hyperedges()
             [([0], [1]), ([1], [2])]
         """
-        pairs = [_as_pair(number, one) for number, one in enumerate(hyperedges)]
+        pairs = [as_pair(number, one) for number, one in enumerate(hyperedges)]
         parts = [
             pairs_of_lists(part, self.n_vertices) for part in ([tail for tail, _ in pairs], [head for _, head in pairs])
         ]
@@ -338,7 +340,7 @@ class DirectedHypergraph(StoredStructure, Editable):
             _hyperedge_degree=tails.back_offsets.diff().double(),
             centroid=centroid,
             is_centred=centroid is not None and bool((centroid >= 0).all()),
-            shares_pairs=_are_the_same(tails, heads),
+            shares_pairs=are_the_same(tails, heads),
             vertex_names=vertex_names,
             hyperedge_names=hyperedge_names,
             time=time,
@@ -351,7 +353,7 @@ class DirectedHypergraph(StoredStructure, Editable):
             >>> DirectedHypergraph.from_hyperedges([([0], [1, 2])], n_vertices=4).undirected().to_hyperedges()
             [[0, 1, 2]]
         """
-        together = (_matrix(self.tails) + _matrix(self.heads)).tocoo()
+        together = (as_matrix(self.tails) + as_matrix(self.heads)).tocoo()
         sizes = (self.n_vertices, self.n_hyperedges)
         names = (self.vertex_names, self.hyperedge_names, self.time)
         vertex, hyperedge = together.coords
@@ -383,7 +385,7 @@ class DirectedHypergraph(StoredStructure, Editable):
     def to_scipy(self) -> tuple[sparse.csr_array, sparse.csr_array]:
         """The ``(N, M)`` incidence matrices of zeros and ones, of the tails and of the heads."""
         self.check()
-        return _matrix(self.tails), _matrix(self.heads)
+        return as_matrix(self.tails), as_matrix(self.heads)
 
     def ways(self, direction: Direction) -> tuple[TwoSided, ...]:
         """What a layer of this direction propagates over."""
@@ -409,151 +411,48 @@ class DirectedHypergraph(StoredStructure, Editable):
             >>> H.around([3]), H.around([3]).read.tolist()
             (Block(2 vertices read, 1 made, 1 hyperedges, 1 + 1 incidences), [2, 3])
         """
-        self.check()
-        made = as_ids("vertices", vertices, self.n_vertices, "n_vertices", copies=True)
-        reaches = [Reach.of(one, made, attention=attention) for one in self.ways(direction)]
-        read = np.unique(np.concatenate([one.vertices for one in reaches]))
-        return self._blocks(made, reaches, read, direction)
+        return blocks_around(self, vertices, attention, direction)
 
-    def _blocks(
-        self, made: Ids, reaches: Sequence[Reach], read: Ids, direction: Direction
-    ) -> Block | tuple[Block, Block]:
-        """The block of a direction, or the pair of both."""
-        found = [
-            Block._around(one, made, reach, read, direction=name)
-            for one, reach, name in zip(self.ways(direction), reaches, _names(direction), strict=True)
-        ]
-        return found[0] if len(found) == 1 else (found[0], found[1])
+    def joined_by(
+        self, memberships: Any, depth: int = 1, *, direction: Direction = "forward"
+    ) -> list[Block] | list[tuple[Block, Block]]:
+        """Blocks in which new vertices join hyperedges, one per layer of a network.
 
-    def joined_by(self, memberships: sparse.sparray | sparse.spmatrix, depth: int = 1) -> list[Block]:
-        """Blocks in which new vertices are in the heads of hyperedges, one per layer of a network.
-
-        As for :meth:`Hypergraph.joined_by <hypergnn.Hypergraph.joined_by>`: new vertices receive and do not send. For
-        those that join tails, use ``H.reversed().joined_by(…)``.
+        As for :meth:`Hypergraph.joined_by <hypergnn.Hypergraph.joined_by>`: new vertices receive and do not send.
 
         Args:
-            memberships: SciPy sparse matrix of zeros and ones, one row per new vertex and one column per hyperedge.
+            memberships: SciPy sparse matrix of zeros and ones, one row per new vertex and one column per hyperedge: the
+                heads that they are in; with ``direction="backward"`` the tails, with ``"undirected"`` either. For
+                ``"both"`` a pair of such matrices, of the tails and of the heads.
             depth: Number of layers.
+            direction: That of the layers. For ``"both"`` there is a pair of blocks per layer.
+
+        Example:
+            >>> H = DirectedHypergraph.from_hyperedges([([0, 1], [2])], n_vertices=3)
+            >>> (block,) = H.joined_by(sparse.csr_array([[1]]), direction="backward")  # a fourth vertex, in the tail
+            >>> block.senders.rows().tolist(), block.made.tolist()
+            ([2], [3])
         """
-        return joining(self, memberships, depth)
+        return blocks_joining(self, memberships, depth, direction)
 
     def _to_tensors(self) -> dict[str, Tensor]:
-        tensors: dict[str, Tensor] = {}
-        for name, pairs in (("tail", self.tails), ("head", self.heads)):
-            tensors |= {f"{name}_{what}": cast(Tensor, one) for what, one in pairs._asdict().items() if one is not None}
-        if bool((self.weight != 1).any()):
-            tensors["weight"] = self.weight
-            tensors |= {"_sender_degree": self._sender_degree, "_receiver_degree": self._receiver_degree}
-        return tensors if self.centroid is None else tensors | {"centroid": self.centroid}
+        return to_tensors(self)
 
     @classmethod
     def _from_tensors(cls, stored: Any, labels: Mapping[str, Any]) -> DirectedHypergraph:
-        found = [_taken(stored, name) for name in ROLES]
-        tails, heads = found
-        sizes = (tails.n_rows, tails.n_columns)
-        if (heads.n_rows, heads.n_columns) != sizes:
-            raise ValueError(f"heads must have {sizes} vertices and hyperedges, those of the tails.")
-        weight = stored.take("weight", torch.ones(sizes[1], dtype=torch.float64))
-        degrees = [
-            stored.take(name, pairs.offsets.diff().double())
-            for name, pairs in (("_sender_degree", tails), ("_receiver_degree", heads))
-        ]
-        as_weight(weight, sizes[1])
-        centroid = as_centroids(stored.take_any("centroid"), *sizes)
-        check_labels(labels, *sizes)
-        stored.finish()
-        is_centred = centroid is not None and bool((centroid >= 0).all())
-        sent, received = degrees
-        size, shares_pairs = tails.back_offsets.diff().double(), _are_the_same(tails, heads)
-        return cls(tails, heads, weight, sent, received, size, centroid, is_centred, shares_pairs, **labels)
+        return from_tensors(cls, stored, labels)
 
     def _rebuilt(self) -> DirectedHypergraph:
         sizes = (self.n_vertices, self.n_hyperedges)
         return self.from_incidence(*self._listed(), *sizes, self.weight, self.centroid)
 
     def _check_content(self) -> None:
-        as_weight(self.weight, self.n_hyperedges)
-        weight = self.weight.cpu() if bool((self.weight != 1).any()) else None
-        sides = {"_sender_degree": self.tails, "_receiver_degree": self.heads}
-        for name, pairs in sides.items():
-            if not torch.allclose(getattr(self, name).cpu(), weighted_degree(pairs.to("cpu"), weight)):
-                raise ValueError(f"its {name} does not fit its incidences.")
-        if not torch.equal(self._hyperedge_degree, self.tails.back_offsets.diff().double()):
-            raise ValueError("its _hyperedge_degree does not fit its incidences.")
-        if self.shares_pairs != _are_the_same(self.tails, self.heads):
-            raise ValueError("its shares_pairs does not fit its incidences.")
+        check_content(self)
 
     def __repr__(self) -> str:
         """Sizes at a glance."""
-        counts = {"vertices": self.n_vertices, "hyperedges": self.n_hyperedges}
-        counts |= {"tails": self.tails.n_pairs, "heads": self.heads.n_pairs}
-        parts = [f"{count} {name}" for name, count in counts.items()]
-        if self.device.type != "meta" and bool((self.weight != 1).any()):
-            parts.append("weighted")
-        if self.centroid is not None:
-            parts.append("centred" if self.is_centred else "partly centred")
-        if self.device.type != "cpu":
-            parts.append(f"device={str(self.device)!r}")
-        return f"DirectedHypergraph({', '.join(parts)})"
+        return as_line(self)
 
     def _repr_html_(self) -> str:
         """Sizes, and the first hyperedges with some of their vertices."""
-        if self.device.type == "meta":
-            return html_table(repr(self), [], [])
-        rows = []
-        for number in range(min(SHOWN, self.n_hyperedges)):
-            parts = []
-            for pairs in (self.tails, self.heads):
-                start, stop = pairs.back_offsets[number : number + 2].tolist()
-                members = pairs.back_members[start : min(stop, start + 11)].tolist()
-                parts.append(listed(name_of(self.vertex_names, one) for one in members))
-            rows.append([str(name_of(self.hyperedge_names, number)), float(self.weight[number]), *parts])
-        more = f", the first {SHOWN} hyperedges" if self.n_hyperedges > SHOWN else ""
-        return html_table(f"{self!r}{more}", ["hyperedge", "weight", "tail", "head"], rows)
-
-
-def _names(direction: Direction) -> tuple[Direction, ...]:
-    return ("forward", "backward") if direction == "both" else (direction,)
-
-
-def _as_pair(number: int, hyperedge: Any) -> tuple[Any, Any]:
-    try:
-        tail, head = hyperedge
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"hyperedge {number} must be a pair of lists, the vertices of its tail and those of its head; got "
-            f"{hyperedge!r}."
-        ) from None
-    return tail, head
-
-
-def _tails_of(role: Any) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    roles = np.asarray(role)
-    if roles.ndim != 1:
-        raise ValueError(f"role must have one entry per incidence; got shape {roles.shape}.")
-    is_tail = roles == "tail"
-    known = is_tail | (roles == "head")
-    if not np.all(known):
-        wrong = roles[~known][0] if isinstance(known, np.ndarray) else role
-        raise ValueError(f"role must be 'tail' or 'head' for each incidence; got {wrong!r}.")
-    return np.asarray(is_tail, dtype=bool)
-
-
-def _taken(stored: Any, name: str) -> Incidence:
-    """The incidence of tails or heads out of a file."""
-    offsets, members = stored.take(f"{name}_offsets"), stored.take(f"{name}_members")
-    back = [stored.take(f"{name}_back_{what}") for what in ("offsets", "members", "position")]
-    pairs = Incidence(offsets, members, None, *back)
-    check_pairs(pairs, members)
-    return pairs
-
-
-def _are_the_same(tails: Incidence, heads: Incidence) -> bool:
-    if tails is heads:
-        return True
-    return torch.equal(tails.offsets, heads.offsets) and torch.equal(tails.members, heads.members)
-
-
-def _matrix(pairs: Incidence) -> sparse.csr_array:
-    indices, offsets = pairs.members.cpu().numpy(), pairs.offsets.cpu().numpy()
-    return sparse.csr_array((np.ones(pairs.n_pairs), indices.copy(), offsets.copy()), (pairs.n_rows, pairs.n_columns))
+        return as_html(self)

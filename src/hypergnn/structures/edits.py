@@ -1,7 +1,7 @@
 """Hypergraphs that change: hyperedges and vertices come and go, and each edit gives a new frozen structure.
 
-An edit moves what is there instead of sorting it again: its cost is a few passes over the incidences, and degrees are
-those of other vertices stay what they are.
+An edit moves what is there instead of sorting it again: its cost is a few passes over the incidences. Degrees of new
+hyperedges are added to those that are there; the degrees of the vertices of removed ones are summed again.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from hypergnn._utils.checks import (
     check_ids,
     check_size,
 )
+from hypergnn._utils.times import joined_times
 from hypergnn.structures.base import TwoSided
 from hypergnn.structures.incidence import Ids, Incidence
 
@@ -73,11 +74,11 @@ class Editable(TwoSided):
             Hypergraph(5 vertices, 1 hyperedges, 2 incidences)
         """
         n = check_size("n", n)
-        here = self.to("cpu")
+        here = self._here()
         names = _followed("vertex_names", here.vertex_names, vertex_names, here.n_vertices, n)
         sides = [(with_rows(pairs, n), torch.cat([degree, degree.new_zeros(n)])) for pairs, degree in here._sides()]
         parts = (here.weight, here.centroid, names, here.hyperedge_names, here.time)
-        return here._edited(sides, *parts).to(self.device)
+        return self._there(here._edited(sides, *parts))
 
     def remove(self, hyperedges: Any) -> Self:
         """A new structure without some hyperedges; the others are numbered from 0 in their order.
@@ -85,13 +86,23 @@ class Editable(TwoSided):
         Args:
             hyperedges: Their ids.
 
+        Raises:
+            ValueError: If there is no hyperedge with such an id.
+
         Example:
             >>> from hypergnn import Hypergraph
             >>> Hypergraph.from_hyperedges([[0, 1], [1, 2], [2]], n_vertices=3).remove([1]).to_hyperedges()
             [[0, 1], [2]]
         """
         stays = np.ones(self.n_hyperedges, bool)
-        stays[as_ids("hyperedges", hyperedges, self.n_hyperedges, "n_hyperedges")] = False
+        ids = as_ids("hyperedges", hyperedges, np.iinfo(np.int64).max, "n_hyperedges", minimum=np.iinfo(np.int64).min)
+        unknown = ids[(ids < 0) | (ids >= self.n_hyperedges)]
+        if unknown.size:
+            raise ValueError(
+                f"hyperedges must hold ids of the {self.n_hyperedges} hyperedges that are there, from 0; got "
+                f"{unknown[0]}. Those with a name are found by numpy.flatnonzero(H.hyperedge_names == name)."
+            )
+        stays[ids] = False
         return self._with(stays)
 
     def window(self, start: Any = None, stop: Any = None) -> Self:
@@ -109,7 +120,8 @@ class Editable(TwoSided):
         """
         if self.time is None:
             raise ValueError("the hyperedges have no time; make the structure with time=…, one entry per hyperedge.")
-        ends = [None if one is None else as_times([one], 1) for one in (start, stop)]
+        given = (("start", start), ("stop", stop))
+        ends = [None if one is None else as_times([one], 1, name) for name, one in given]
         if any(one is not None and (one.dtype.kind == "M") != (self.time.dtype.kind == "M") for one in ends):
             raise TypeError(
                 f"start and stop must be of the kind of the times, {self.time.dtype}; got {start!r}, {stop!r}."
@@ -126,7 +138,7 @@ class Editable(TwoSided):
 
     def _with(self, stays: Bools) -> Self:
         """The structure with some of its hyperedges."""
-        here = self.to("cpu")  # which checks it
+        here = self._here()
         which = torch.from_numpy(np.flatnonzero(stays))
         weight = here.weight[which]
         sides = []
@@ -140,18 +152,15 @@ class Editable(TwoSided):
         names = here.hyperedge_names
         names = None if names is None else as_names("hyperedge_names", names[stays], which.shape[0])
         time = None if here.time is None else here.time[stays]
-        return here._edited(sides, weight, centroid, here.vertex_names, names, time).to(self.device)
+        return self._there(here._edited(sides, weight, centroid, here.vertex_names, names, time))
 
     def _joined(self, added: Sequence[Incidence], weight: Any, centroid: Any, hyperedge_names: Any, time: Any) -> Self:
         """The structure with more hyperedges: their pairs on each side, and what else belongs to them."""
-        here, n_new = self.to("cpu"), added[0].n_columns
+        here, n_new = self._here(), added[0].n_columns
         ones = torch.ones(n_new, dtype=torch.float64)
         weights = torch.cat([here.weight, ones if weight is None else torch.from_numpy(as_weight(weight, n_new))])
         names = _followed("hyperedge_names", here.hyperedge_names, hyperedge_names, here.n_hyperedges, n_new)
-        if (here.time is None) != (time is None) and here.n_hyperedges:
-            raise ValueError("time must be given for the new hyperedges if the others have one, and only then.")
-        later = as_times(time, n_new)
-        times = later if here.time is None or later is None else np.concatenate([here.time, later])
+        times = joined_times([here.time, as_times(time, n_new)], [here.n_hyperedges, n_new])
         new_centroid = as_centroids(centroid, here.n_vertices, n_new)
         parts = [(here.centroid, here.n_hyperedges), (new_centroid, n_new)]
         centroids = None
@@ -159,10 +168,18 @@ class Editable(TwoSided):
             centroids = torch.cat([torch.full((n,), -1) if one is None else one.long() for one, n in parts])
         sides = []
         for (old, degree), new in zip(here._sides(), added, strict=True):
-            together = side_by_side(old, new)
-            changed = np.flatnonzero(np.diff(new.offsets.numpy()))
-            sides.append((together, updated(degree, together, weights, changed)))
-        return here._edited(sides, weights, centroids, here.vertex_names, names, times).to(self.device)
+            sides.append((side_by_side(old, new), continued(degree, new, weights[here.n_hyperedges :])))
+        return self._there(here._edited(sides, weights, centroids, here.vertex_names, names, times))
+
+    def _here(self) -> Self:
+        """This structure, checked, on the CPU."""
+        self.check()
+        return self if self.device.type == "cpu" else self.to("cpu")
+
+    def _there(self, made: Self) -> Self:
+        """A structure made of sound parts, on the device of this one."""
+        made._trust()
+        return made if made.device == self.device else made.to(self.device)
 
 
 def _followed(name: str, old: Names | None, new: Any, n_old: int, n_new: int) -> Names | None:
@@ -178,10 +195,18 @@ def _followed(name: str, old: Names | None, new: Any, n_old: int, n_new: int) ->
 
 def pairs_of_lists(hyperedges: Iterable[Any], n_vertices: int) -> Incidence:
     """Vertices × hyperedges, from the list of the vertices of each."""
-    lists = [as_members(members) for members in hyperedges]
+    lists = list(hyperedges)
+    are_arrays = bool(lists) and all(_are_ids(one) for one in lists)
+    lists = lists if are_arrays else [as_members(members) for members in lists]
     sizes = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists))
-    vertex = check_ids("vertex", list(chain.from_iterable(lists)), n_vertices, "n_vertices")
+    together = np.concatenate(lists) if are_arrays else list(chain.from_iterable(lists))
+    vertex = check_ids("vertex", together, n_vertices, "n_vertices")
     return Incidence.from_pairs(vertex, np.repeat(np.arange(len(lists)), sizes), n_vertices, len(lists))
+
+
+def _are_ids(members: Any) -> bool:
+    """Whether the vertices of a hyperedge are an array of signed integers, which join others without a conversion."""
+    return isinstance(members, np.ndarray) and members.ndim == 1 and members.dtype.kind == "i"
 
 
 def side_by_side(old: Incidence, new: Incidence) -> Incidence:
@@ -239,6 +264,14 @@ def updated(degree: Tensor, pairs: Incidence, weight: Tensor, rows: Ids) -> Tens
     new = degree.clone()
     new[torch.from_numpy(rows)] = torch.from_numpy(matrix @ weight.numpy())
     return new
+
+
+def continued(degree: Tensor, new: Incidence, weight: Tensor) -> Tensor:
+    """Degrees to which those of new columns are added, one after the other, as a new structure sums them."""
+    sums = degree.clone()
+    of_pairs = np.repeat(weight.numpy(), np.diff(new.back_offsets.numpy()))  # by column: costs nothing per row
+    np.add.at(sums.numpy(), new.back_members.numpy(), of_pairs)
+    return sums
 
 
 def _spread(offsets: Ids, shift: Ids) -> Ids:

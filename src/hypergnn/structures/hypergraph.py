@@ -25,7 +25,7 @@ from hypergnn._utils.checks import (
     check_size,
 )
 from hypergnn._utils.display import html_table, listed
-from hypergnn.structures.base import LABEL, STATIC, TwoSided
+from hypergnn.structures.base import LABEL, STATIC, Direction, TwoSided
 from hypergnn.structures.block import Block, Reach, weighted_degree
 from hypergnn.structures.edits import Editable, Side, pairs_of_lists
 from hypergnn.structures.incidence import Ids, Incidence
@@ -443,7 +443,11 @@ class Hypergraph(StoredStructure, Editable):
 
 
 def joining(
-    H: TwoSided, memberships: sparse.sparray | sparse.spmatrix, depth: int, brought: Hypergraph | None = None
+    H: TwoSided,
+    memberships: sparse.sparray | sparse.spmatrix,
+    depth: int,
+    brought: Hypergraph | None = None,
+    direction: Direction | None = None,
 ) -> list[Block]:
     """Blocks in which new vertices receive from the hyperedges of ``H``, one per layer of a network."""
     row, column, shape = as_pairs("memberships", memberships, "rows, hyperedges", "")
@@ -456,8 +460,10 @@ def joining(
             f"brought must have {shape[0]} vertices, one per row of memberships; got {brought.n_vertices}."
         )
     new = Incidence.from_pairs(row, column, *shape)
-    last = Block._joining(H, new, brought, makes_all=False)
-    return [*[Block._joining(H, new, brought, makes_all=True)] * (depth - 1), last] if depth > 1 else [last]
+    last = Block._joining(H, new, brought, makes_all=False, direction=direction)
+    if depth == 1:
+        return [last]
+    return [*[Block._joining(H, new, brought, makes_all=True, direction=direction)] * (depth - 1), last]
 
 
 def renumbered_factors(H: TwoSided, vertices: Ids, hyperedges: Ids) -> tuple[Ids, Ids | None]:

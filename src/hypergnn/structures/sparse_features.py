@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from hypergnn._utils.checks import check_sparse
 from hypergnn.structures.base import STATIC, Structure
 from hypergnn.structures.incidence import Incidence
 
@@ -49,12 +50,15 @@ class SparseFeatures(Structure):
     """The dropout keys of each trial, ``(trials, 2)``; ``None`` without dropout per trial."""
     dropout: float = field(default=0.0, metadata=STATIC)
     """The fraction of non-zeros that are dropped."""
+    shift: int = field(default=0, metadata=STATIC)
+    """Non-zeros of other processes before these, so that each drops its own."""
 
     @classmethod
     def from_scipy(cls, matrix: sparse.csr_array, dtype: torch.dtype = torch.float32) -> SparseFeatures:
         """Convert a SciPy sparse matrix."""
         from scipy import sparse
 
+        check_sparse("x", matrix)
         ordered = sparse.csr_array(matrix, copy=not matrix.has_canonical_format)
         ordered.sum_duplicates()
         rows = np.repeat(np.arange(ordered.shape[0]), np.diff(ordered.indptr))
@@ -95,7 +99,7 @@ class SparseFeatures(Structure):
         position = places if self.entries.position is None else self.entries.position.cpu().numpy()[places]
         among = torch.from_numpy(position).to(own.members.dtype)
         placed = own._replace(position=among, back_position=among[cast(Tensor, own.back_position)])
-        return SparseFeatures(placed.to(self.device), self.values, self.keys, self.dropout)
+        return SparseFeatures(placed.to(self.device), self.values, self.keys, self.dropout, self.shift)
 
     def __repr__(self) -> str:
         """Sizes at a glance."""

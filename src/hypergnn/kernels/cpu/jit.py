@@ -32,6 +32,8 @@ SOURCES = (
     "attention_loops",
     "pointwise_loops",
     "pooling_loops",
+    "partition_loops",
+    "sampling_loops",
 )
 """The modules with compiled functions, and with the constants compiled into them."""
 
