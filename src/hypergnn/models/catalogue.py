@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from hypergnn import layers
 from hypergnn.layers import Layer
+
+if TYPE_CHECKING:
+    from hypergnn.models.config import Config
 
 
 class Kind(NamedTuple):
@@ -16,17 +19,39 @@ class Kind(NamedTuple):
     structures: tuple[Literal["graph", "hypergraph"], ...]
     has_attention: bool = False
     has_direction: bool = False
+    can_sample: bool = False
+    """Whether it trains on batches with sampled neighbours."""
+    layers: Callable[[Config, int, int], Sequence[Layer]] | None = None
+    """Makes the layers of a network that is not made of one kind of layer."""
+    is_dynamic: bool = False
+    """Whether its hyperedges follow the features, so that each row depends on all of them."""
+    form: Literal["layers", "residual", "random"] = "layers"
+    """Layers one after the other, between two dense ones with an initial residual, or random propagation."""
+    can_be_deep: bool = False
+    """Whether ``residual="initial"`` is offered. The layer must then multiply by ``_mapping()``, not ``projection``."""
 
 
 KINDS = {
-    "hyper-conv": Kind(layers.HypergraphConv, ("hypergraph",), has_direction=True),
-    "hyper-attention": Kind(layers.HypergraphAttention, ("hypergraph",), has_attention=True, has_direction=True),
-    "gcn": Kind(layers.GraphConv, ("graph",)),
-    "gat": Kind(layers.GraphAttention, ("graph",), has_attention=True),
-    "gcn+hyper-conv": Kind(layers.MeanConv, ("graph", "hypergraph")),
-    "gat+hyper-attention": Kind(layers.MeanAttention, ("graph", "hypergraph"), has_attention=True),
+    "hyper-conv": Kind(layers.HypergraphConv, ("hypergraph",), has_direction=True, can_sample=True, can_be_deep=True),
+    "hyper-attention": Kind(
+        layers.HypergraphAttention,
+        ("hypergraph",),
+        has_attention=True,
+        has_direction=True,
+        can_sample=True,
+        can_be_deep=True,
+    ),
+    "gcn": Kind(layers.GraphConv, ("graph",), can_be_deep=True),
+    "gat": Kind(layers.GraphAttention, ("graph",), has_attention=True, can_be_deep=True),
+    "gcn+hyper-conv": Kind(layers.MeanConv, ("graph", "hypergraph"), can_be_deep=True),
+    "gat+hyper-attention": Kind(layers.MeanAttention, ("graph", "hypergraph"), has_attention=True, can_be_deep=True),
     "mlp": Kind(layers.Dense, ()),
-    "hyper-sage": Kind(layers.HypergraphSAGE, ("hypergraph",), has_direction=True),
+    "hyper-sage": Kind(layers.HypergraphSAGE, ("hypergraph",), has_direction=True, can_sample=True),
     "hyper-monet": Kind(layers.HypergraphMoNet, ("hypergraph",), has_direction=True),
+    "dynamic-hyper-conv": Kind(layers.DynamicHypergraphConv, ("hypergraph",), is_dynamic=True),
+    "hyper-diffusion": Kind(layers.HypergraphDiffusion, ("hypergraph",), has_direction=True, form="residual"),
+    "grand": Kind(layers.GraphConv, ("graph",), form="random"),
+    "hyper-grand": Kind(layers.HypergraphConv, ("hypergraph",), form="random"),
+    "grand+hyper-grand": Kind(layers.MeanConv, ("graph", "hypergraph"), form="random"),
 }
 """The networks by the names that the command line knows."""

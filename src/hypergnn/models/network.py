@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from types import ModuleType
 from typing import Any, cast
 
 import torch
@@ -12,18 +13,21 @@ from torch.nn.functional import elu
 from torch.nn.modules import module
 
 from hypergnn.functional.checks import Features
+from hypergnn.functional.mutual_information import DIMENSIONS, co_occurrence
 from hypergnn.functional.pairwise import AnyGraph
 from hypergnn.functional.projection import drop, project
 from hypergnn.kernels.dropout import activate, dropout
-from hypergnn.layers import Layer
+from hypergnn.layers import DynamicHypergraphConv, Layer
+from hypergnn.models import own_layers, random_propagation, residual
 from hypergnn.models.catalogue import KINDS
 from hypergnn.models.config import Config
+from hypergnn.models.pair_norm import pair_norm
 from hypergnn.models.requirements import check_structures
 from hypergnn.structures.base import TwoSided
 
 Step = tuple[Any, ...]
 """The structures that one layer takes."""
-_OWN_LAYERS = {kind.layer for kind in KINDS.values()}  # others, subclasses among them, are called as modules
+OWN_LAYERS = {kind.layer for kind in KINDS.values()}  # others, subclasses among them, are called as modules
 
 
 class Network(nn.Module):
@@ -34,25 +38,62 @@ class Network(nn.Module):
         n_features: Features of each vertex.
         n_classes: Number of scores.
         linear_output: Whether the last layer has no ELU after it, as a regression needs it.
+        layers: Any layers in place of those that ``config`` names, which then only gives the dropout. The sizes may be
+            omitted where the layers know them.
 
     Example:
-        >>> from hypergnn import Hypergraph
+        >>> from hypergnn import Hypergraph, HypergraphConv
+        >>> from hypergnn.layers import Dense
         >>> H = Hypergraph.from_hyperedges([[0, 1, 2], [2, 3]], n_vertices=4)
         >>> Network(Config(), n_features=5, n_classes=3)(torch.rand(4, 5), hypergraph=H).shape
         torch.Size([4, 3])
+        >>> network = Network(Config(dropout=0.5), layers=[Dense(5, 8), HypergraphConv(8, 8), HypergraphConv(8, 3)])
+        >>> network(torch.rand(4, 5), hypergraph=H).shape
+        torch.Size([4, 3])
     """
 
-    def __init__(self, config: Config, n_features: int, n_classes: int, *, linear_output: bool = False) -> None:
+    def __init__(
+        self,
+        config: Config,
+        n_features: int | None = None,
+        n_classes: int | None = None,
+        *,
+        linear_output: bool = False,
+        layers: Sequence[nn.Module] | None = None,
+    ) -> None:
         """Create and draw the parameters."""
         super().__init__()
         self.linear_output = linear_output
         self.config = config
+        self.is_named = layers is None
+        """Whether ``config`` names its layers, so that a file can hold it."""
+        self.ends = nn.ModuleDict()
+        n_features, n_classes = own_layers.sizes(layers, n_features, n_classes)
         self.n_features = n_features
         self.n_classes = n_classes
         kind = KINDS[config.model]
+        given = layers if layers is not None or kind.layers is None else own_layers.made(config, n_features, n_classes)
+        self.has_own_layers = given is not None
+        if given is not None:
+            self.layers = nn.ModuleList(own_layers.checked(given))
+            taken = [own_layers.structures_of(layer) for layer in self.layers]
+            self.structures = own_layers.all_of(taken, None if layers is not None else kind.structures)
+            self.is_uniform = all(one == self.structures for one in taken)
+            return
+        self.structures, self.is_uniform = kind.structures, True
         options: dict[str, Any] = {"dropout": config.attention_dropout} if kind.has_attention else {}
         if kind.has_direction:
             options["direction"] = config.direction
+        if config.weights == "learned":
+            options["learn_weight"] = True
+        if config.hyperedge_features == "co-occurrence":
+            options["hyperedge_features"] = DIMENSIONS
+        if config.is_random:
+            self.layers = nn.ModuleList(random_propagation.dense_layers(config, n_features, n_classes))
+            return
+        if config.is_residual:
+            self.layers, self.ends = residual.build(config, n_features, n_classes, options)
+            return
         n_ways = 2 if config.direction == "both" else 1
         widths = [n_features, *[n_ways * config.hidden * config.heads] * (config.depth - 1)]
         hidden = [
@@ -64,7 +105,7 @@ class Network(nn.Module):
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Draw new parameters."""
-        for layer in self.layers:
+        for layer in (*self.layers, *self.ends.values()):
             cast(Layer, layer).reset_parameters(generator)
 
     @classmethod
@@ -106,7 +147,7 @@ class Network(nn.Module):
             graph: The graph, or a list of blocks, one per layer; may be omitted if the network takes none.
             hypergraph: The hypergraph, or a list of blocks, one per layer; may be omitted if the network takes none.
         """
-        return self._scores(x, self._steps({"graph": graph, "hypergraph": hypergraph}, len(self.layers)))
+        return self._scores(x, self._steps({"graph": graph, "hypergraph": hypergraph}, self.n_steps))
 
     def hidden(
         self,
@@ -124,22 +165,42 @@ class Network(nn.Module):
             >>> Network(Config(), n_features=5, n_classes=3).hidden(torch.rand(4, 5), hypergraph=H).shape
             torch.Size([4, 64])
         """
+        if self._form is not None:
+            steps = self._steps({"graph": graph, "hypergraph": hypergraph}, self.n_steps)
+            return cast(Tensor, self._form.scores(self, x, steps, hidden=True))
         if len(self.layers) == 1:
             return x
         steps = self._steps({"graph": graph, "hypergraph": hypergraph}, len(self.layers) - 1)
         return self._scores(x, steps)
 
+    @property
+    def _form(self) -> ModuleType | None:
+        """What computes the scores if it is not layer after layer."""
+        if self.has_own_layers:
+            return None
+        if self.config.is_random:
+            return random_propagation
+        return residual if self.config.is_residual else None
+
+    @property
+    def n_steps(self) -> int:
+        """How many transitions follow each other: the number of blocks that the network takes."""
+        return len(self.layers) if self._form is None else self.config.n_steps
+
     def _steps(self, given: Mapping[str, Any], n_layers: int) -> list[Step]:
         """The structures of each layer."""
-        check_structures(self.config.model, given)
+        check_structures(self.config.model, given, needed=self.structures)
         by_structure = []
-        for name in KINDS[self.config.model].structures:
+        for name in self.structures:
             one = given[name]
             blocks = list(one) if isinstance(one, (list, tuple)) else [one] * n_layers
-            if len(blocks) not in (n_layers, len(self.layers)):
+            if len(blocks) not in (n_layers, self.n_steps):
                 raise ValueError(f"{name} must have {n_layers} blocks, one per layer; got {len(blocks)}.")
             _check_chain(name, blocks)
             by_structure.append(blocks[:n_layers])
+            if self.config.hyperedge_features == "co-occurrence" and not self.has_own_layers:
+                dtype = next(self.parameters()).dtype
+                by_structure.append([co_occurrence(block).to(dtype) for block in blocks[:n_layers]])
         return list(zip(*by_structure, strict=True)) if by_structure else [()] * n_layers
 
     def _scores(self, x: Features, steps: Sequence[Step], known: Tensor | None = None) -> Tensor:
@@ -150,25 +211,48 @@ class Network(nn.Module):
             steps: The structures of each layer.
             known: ``T X`` of the first layer, if that is known; ``x`` are then the rows that the first step makes.
         """
+        if self._form is not None:
+            return cast(Tensor, self._form.scores(self, x, steps))
         rate = self.config.dropout if self.training else 0.0
-        x = drop(x, rate, of=steps[0])
+        x = drop(x, self.config.first_dropout if self.training else 0.0, of=steps[0])
         for number, (layer, structures) in enumerate(zip(self.layers, steps, strict=False)):
             is_last = number + 1 == len(steps)
             next_rate, next_rows = (0.0, None) if is_last else (rate, steps[number + 1])
+            if len(structures) > 0 and not self.is_uniform:
+                x, structures = own_layers.given_to(layer, x, dict(zip(self.structures, structures, strict=True)))
             if self.linear_output and number + 1 == len(self.layers):
-                x = layer(x, *structures)
+                x = own_layers.called(number, layer, x, structures)
             elif number == 0 and known is not None:
                 own = cast(Layer, layer)
                 linear = own._aggregated(project(known, own.projection), x)
                 x = activate(linear, own.bias, next_rate, of=next_rows)
-            elif type(layer) not in _OWN_LAYERS or _has_hooks(layer):
-                x = dropout(elu(layer(x, *structures)), next_rate, of=next_rows)
+            elif self.config.norm == "pair" and not self.has_own_layers and number + 1 < len(self.layers):
+                x = activate(pair_norm(layer(x, *structures)), None, next_rate, of=next_rows)
+            elif type(layer) not in OWN_LAYERS or _has_hooks(layer):
+                x = dropout(elu(own_layers.called(number, layer, x, structures)), next_rate, of=next_rows)
             elif next_rate == 0:
                 x = cast(Layer, layer)._activated(x, *structures)
             else:
                 own = cast(Layer, layer)
                 x = activate(own._linear(x, *structures), own.bias, next_rate, of=next_rows)
         return cast(Tensor, x)
+
+
+def followed(network: Network, x: Features, steps: Sequence[Step]) -> list[Step]:
+    """The steps with hyperedges that follow what each layer gets, in place of those that are given.
+
+    Args:
+        network: A network in evaluation mode.
+        x: Features of all vertices.
+        steps: The given structures of each layer.
+    """
+    found: list[Step] = []
+    with torch.no_grad():
+        for layer, structures in zip(network.layers, steps, strict=True):
+            own = cast(DynamicHypergraphConv, layer)
+            found.append((own.follow(x, *structures),))
+            x = own._activated(x, *found[-1])
+    return found
 
 
 def _check_chain(name: str, blocks: Sequence[Any]) -> None:

@@ -176,6 +176,20 @@ def read_regular(path: str | os.PathLike[str]) -> bytes:
         return file.read()
 
 
+def check_regular(path: str | os.PathLike[str]) -> None:
+    """Raise the usual ``OSError`` unless a path is a file that can be read: a pipe might never answer.
+
+    Example:
+        >>> check_regular("nowhere")
+        Traceback (most recent call last):
+        FileNotFoundError: [Errno 2] No such file or directory: 'nowhere'
+    """
+    if os.path.isdir(path):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
+    with naming(path), _opened(path, os.O_RDONLY):
+        pass
+
+
 def make_folder(path: str | os.PathLike[str]) -> None:
     """Create a folder and its missing parents; their names are on disk when the function returns.
 
@@ -193,6 +207,85 @@ def make_folder(path: str | os.PathLike[str]) -> None:
             os.mkdir(one)
     for one in missing or [path]:  # its name may not be on disk yet, if another process has just made it
         sync_folder(one.parent)
+
+
+@contextmanager
+def new_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A folder of files that becomes ``path`` when the block ends: complete or not there, and on disk.
+
+    A process killed inside the block leaves a hidden folder ``.<name>.<digits>.tmp`` beside ``path``, which the next
+    call for the same ``path`` removes.
+
+    Args:
+        path: The folder, which must not exist or be empty.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with new_folder(Path(folder, "both")) as aside:
+        ...         write_atomic(aside / "a.txt", b"a")
+        ...     os.listdir(Path(folder, "both"))
+        ['a.txt']
+    """
+    target = Path(os.path.realpath(path))
+    make_folder(target.parent)
+    with naming(target):
+        _remove_left_folders(target)
+        aside, descriptor = _create_folder_beside(target)
+        try:
+            yield aside
+            sync_folder(aside)
+            os.rename(aside, target)
+        except BaseException:
+            _remove_folder(aside)
+            raise
+        finally:
+            if descriptor is not None:
+                os.close(descriptor)
+        sync_folder(target.parent)
+
+
+def _create_folder_beside(target: Path) -> tuple[Path, int | None]:
+    """Create a temporary folder, locked until the descriptor is closed, where folders can be locked."""
+    while True:
+        aside = target.with_name(f".{target.name[:_LONGEST]}.{secrets.token_hex(8)}.tmp")
+        os.mkdir(aside)
+        if fcntl is None:
+            return aside, None
+        try:
+            descriptor = os.open(aside, os.O_RDONLY | _SAFE)
+        except FileNotFoundError:  # another writer took it for a left-over
+            continue
+        except OSError:
+            _remove_folder(aside)
+            raise
+        if _lock(descriptor) is not False and os.path.exists(aside):
+            return aside, descriptor
+        os.close(descriptor)
+
+
+def _remove_left_folders(target: Path) -> None:
+    """Remove the temporary folders that dead writers of a folder left; living ones hold a lock on theirs."""
+    if fcntl is None:
+        return
+    with suppress(OSError):
+        for found in os.listdir(target.parent):
+            of, one = _TEMPORARY.fullmatch(found), target.parent / found
+            if of and of[1] == target.name[:_LONGEST] and os.path.isdir(one) and not os.path.islink(one):
+                descriptor = os.open(one, os.O_RDONLY | _SAFE)
+                try:
+                    if _lock(descriptor):
+                        _remove_folder(one)
+                finally:
+                    os.close(descriptor)
+
+
+def _remove_folder(folder: Path) -> None:
+    """Remove a folder of files, as far as that is possible."""
+    with suppress(OSError):
+        for name in os.listdir(folder):
+            os.unlink(folder / name)
+        os.rmdir(folder)
 
 
 def remove_left_overs(folder: str | os.PathLike[str], name: str | None = None) -> None:
@@ -294,7 +387,10 @@ def _create_beside(target: Path, old: os.stat_result | None) -> tuple[Path, int]
     """Create a temporary file, locked until it is closed, with mode and owner of the file that it will replace."""
     while True:
         part = target.with_name(f".{target.name[:_LONGEST]}.{secrets.token_hex(8)}.tmp")
-        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFE, 0o666 if old is None else 0o600)
+        try:
+            descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFE, 0o666 if old is None else 0o600)
+        except FileNotFoundError as error:  # it would name the temporary file
+            raise FileNotFoundError(errno.ENOENT, "the folder does not exist", str(target)) from error
         try:
             if old is not None and hasattr(os, "fchmod"):
                 with suppress(PermissionError):

@@ -12,7 +12,7 @@ import numpy as np
 from torch import Tensor
 
 from hypergnn._utils.checks import Names
-from hypergnn.models import Network, config_from
+from hypergnn.models import Ensemble, Network, check_registered, config_from
 from hypergnn.persistence import name_tensors, tensor_files
 
 FORMAT = 1
@@ -56,7 +56,8 @@ def save(
         hypergraph: How the hypergraph that it was trained on was built, in JSON types.
 
     Raises:
-        TypeError: If ``network`` is not a network, or JSON cannot hold ``about`` or ``hypergraph``.
+        TypeError: If ``network`` is not a network or is made of given layers, or JSON cannot hold ``about`` or
+            ``hypergraph``.
         ValueError: If ``class_names`` does not have one name per score.
 
     Example:
@@ -72,6 +73,12 @@ def save(
             f"network must be a hypergnn.models.Network; got {type(network).__name__}. For other modules, save the "
             "state_dict(), e.g. with safetensors.torch.save_file."
         )
+    if not network.is_named:
+        raise TypeError(
+            "network must be made by its configuration, because a file holds names of layers and no code; got one made "
+            "of given layers. Register them with hypergnn.models.register(name, layers=…) and make it by "
+            "Network(Config(model=name), …), or save the state_dict()."
+        )
     names = list(map(str, range(network.n_classes) if class_names is None else class_names))
     if len(names) != network.n_classes:
         raise ValueError(f"class_names must have {network.n_classes} names, one per score; got {len(names)}.")
@@ -84,6 +91,8 @@ def save(
     }
     if network.linear_output:
         header["linear_output"] = True
+    if isinstance(network, Ensemble):
+        header["members"] = network.n_members
     tensors = network.state_dict()
     if vertex_names is not None:
         tensors[_NAMES], header[_NAMES] = name_tensors.to_tensor(np.asarray(vertex_names))
@@ -94,6 +103,7 @@ def load(path: str | os.PathLike[str]) -> SavedModel:
     """Read a network written by :func:`save`.
 
     Raises:
+        UnregisteredError: If the file holds a network of your own whose name is not registered.
         ValueError: If the file is not a model file, is damaged, or has another format.
 
     Example:
@@ -102,6 +112,8 @@ def load(path: str | os.PathLike[str]) -> SavedModel:
         FileNotFoundError: [Errno 2] No such file or directory: 'model.safetensors'
     """
     header, tensors = tensor_files.read(path, _KIND, FORMAT)
+    config = header.get("config")
+    check_registered(config.get("model") if isinstance(config, dict) else None, str(path))
     try:
         names = name_tensors.from_tensor(tensors.pop(_NAMES).clone(), header[_NAMES]) if _NAMES in header else None
         network = _network(header, tensors)
@@ -141,4 +153,9 @@ def _network(header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Networ
         raise ValueError(f"there must be tensors for {config.depth} layers; got {len(tensors)} tensors.")
     own = {name: tensor.clone() for name, tensor in tensors.items()}
     sizes = (header["n_features"], len(header["class_names"]))
-    return Network.from_parameters(config, *sizes, own, linear_output=header.get("linear_output", False) is True)
+    is_linear = header.get("linear_output", False) is True
+    if "members" not in header:
+        return Network.from_parameters(config, *sizes, own, linear_output=is_linear)
+    if any(tensor.shape[:1] != (header["members"],) for tensor in own.values()):
+        raise ValueError(f"each tensor must have {header['members']} entries, one per member.")
+    return Ensemble.from_parameters(config, *sizes, own, linear_output=is_linear)

@@ -16,7 +16,7 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-from hypergnn.models import Network, config_from
+from hypergnn.models import Ensemble, Network, config_from
 from hypergnn.persistence.allowed import LOSSES, NEIGHBOURS, class_named
 from hypergnn.structures.hypergraph import Hypergraph
 
@@ -184,7 +184,8 @@ def _network(reader: Reader, node: Node) -> Network:
     parameters = {name: torch.from_numpy(reader.array(one)) for name, one in node["state"]}
     (n_features, n_classes), linear = node["sizes"], node["linear"] is True
     config = config_from(node["network"])
-    return Network.from_parameters(config, n_features, n_classes, parameters, linear_output=linear)
+    kind = Ensemble if "members" in node else Network
+    return kind.from_parameters(config, n_features, n_classes, parameters, linear_output=linear)
 
 
 _KINDS: dict[str, Callable[[Reader, Node], Any]] = {

@@ -6,7 +6,6 @@ An object is its class, which must be on a list, and its attributes. What is on 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-from hypergnn.models import Network
+from hypergnn.models import Ensemble, Network
 from hypergnn.persistence.allowed import LOSSES, NEIGHBOURS, name_of
 from hypergnn.structures.hypergraph import Hypergraph
 
@@ -152,7 +151,8 @@ def _hypergraph(writer: Writer, H: Hypergraph, trail: str) -> dict[str, Any]:
 def _network(writer: Writer, network: Network, trail: str) -> dict[str, Any]:
     parameters = [[name, writer.array(one.cpu().numpy(), trail)] for name, one in network.state_dict().items()]
     sizes = [network.n_features, network.n_classes]
-    return {"network": asdict(network.config), "sizes": sizes, "linear": network.linear_output, "state": parameters}
+    own = {"network": network.config.settings(), "sizes": sizes, "linear": network.linear_output, "state": parameters}
+    return {**own, "members": network.n_members} if isinstance(network, Ensemble) else own
 
 
 _KINDS: list[tuple[Any, Callable[[Writer, Any, str], dict[str, Any]]]] = [

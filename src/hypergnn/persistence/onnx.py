@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from hypergnn._utils.extras import import_extra
 from hypergnn.kernels import dispatch
-from hypergnn.models import KINDS, Network, check_structures
+from hypergnn.models import KINDS, Ensemble, Network, check_structures
 from hypergnn.persistence.files import write_atomic
 from hypergnn.persistence.models import SavedModel
 from hypergnn.structures.graph import Graph
@@ -60,8 +60,13 @@ def export_onnx(
     network = model.network if isinstance(model, SavedModel) else model
     if not isinstance(network, Network):
         raise TypeError(f"model must be a network or a loaded model; got {type(network).__name__}. Use hypergnn.load.")
+    if isinstance(network, Ensemble):
+        raise TypeError("model must be a single network; got an ensemble. Export each of its members.")
     for name in ("onnx", "onnxscript"):
         import_extra(name, "onnx", "export_onnx")
+    if not network.is_named or KINDS[network.config.model].is_dynamic:
+        what = "of given layers" if not network.is_named else "whose hyperedges follow its features"
+        raise ValueError(f"model must have fixed structures and named layers to be exported; got a network {what}.")
     structures = _structures(network, H, graph)
     sizes = {one.n_vertices for one in structures.values()}
     if len(sizes) > 1:
@@ -163,7 +168,7 @@ def _segment_softmax(logits: Tensor, offsets: Tensor, _: Tensor, position: Tenso
 
 def _repeat(repeats: Tensor, *, output_size: int) -> Tensor:
     ends = repeats.long().cumsum(0)
-    return _group_of(torch.cat([ends.new_zeros(1), ends]), output_size)
+    return _group_of(torch.cat([ends.new_zeros(1), ends]), output_size).to(repeats.dtype)
 
 
 def _group_of(offsets: Tensor, n_members: int) -> Tensor:

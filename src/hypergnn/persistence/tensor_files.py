@@ -5,7 +5,6 @@ A file is written tensor by tensor and mapped into memory when it is read, so ne
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Mapping
@@ -14,7 +13,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from hypergnn.persistence.files import replacing
+from hypergnn.persistence import array_files
+from hypergnn.persistence.array_files import KEY, SUM, Stored
+from hypergnn.persistence.files import check_regular
 
 _LOADERS = {
     "Network": "hypergnn.load",
@@ -22,7 +23,6 @@ _LOADERS = {
     "Hypergraph": "Hypergraph.load",
     "Graph": "Graph.load",
 }
-_KEY, _SUM = "hypergnn", "sha256"
 
 _DTYPES = {
     torch.bool: "BOOL",
@@ -66,15 +66,7 @@ def write(
         ...     content.header["age"], content.tensors["pair"].tolist()
         (7, [3, 4])
     """
-    from hypergnn import __version__
-
-    text = json.dumps({"kind": kind, "format": form, "version": __version__, **about})
-    widest_first = sorted(tensors, key=lambda name: -tensors[name].element_size())  # so that all stay aligned
-    ordered = {name: tensors[name].detach().cpu().contiguous() for name in widest_first}
-    with replacing(path) as file:
-        file.write(_preamble({_KEY: text, _SUM: _checksum(text, ordered)}, ordered))
-        for tensor in ordered.values():
-            file.write(_bytes(tensor))
+    array_files.write_stored(path, kind, form, about, {name: _stored(tensor) for name, tensor in tensors.items()})
 
 
 def read(path: str | os.PathLike[str], kind: str, form: int, *, verify: bool = True) -> Content:
@@ -91,19 +83,18 @@ def read(path: str | os.PathLike[str], kind: str, form: int, *, verify: bool = T
     """
     from safetensors import SafetensorError, safe_open
 
-    with open(path, "rb"):  # raises the usual OSError for a missing file or a folder
-        pass
+    check_regular(path)
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except SafetensorError as error:
         raise ValueError(f"{path} is damaged or not a file of hypergnn: {error}.") from error
-    if _KEY not in metadata:
+    if KEY not in metadata:
         raise ValueError(f"{path} is a safetensors file, but was not written by hypergnn.")
-    if verify and _checksum(metadata[_KEY], tensors) != metadata.get(_SUM):
+    if verify and _checksum(metadata[KEY], tensors) != metadata.get(SUM):
         raise ValueError(f"{path} is damaged: its content does not match its checksum.")
-    return Content(_header(path, metadata[_KEY], kind, form), tensors)
+    return Content(_header(path, metadata[KEY], kind, form), tensors)
 
 
 def kind_of(path: str | os.PathLike[str]) -> str | None:
@@ -118,11 +109,10 @@ def kind_of(path: str | os.PathLike[str]) -> str | None:
     """
     from safetensors import SafetensorError, safe_open
 
-    with open(path, "rb"):  # raises the usual OSError for a missing file or a folder
-        pass
+    check_regular(path)
     try:
         with safe_open(path, framework="pt") as file:
-            text = (file.metadata() or {}).get(_KEY)
+            text = (file.metadata() or {}).get(KEY)
         found = json.loads(text or "{}").get("kind")
     except (SafetensorError, ValueError, AttributeError):
         return None
@@ -149,25 +139,13 @@ def _header(path: str | os.PathLike[str], text: str, kind: str, form: int) -> di
     return header
 
 
-def _preamble(metadata: Mapping[str, str], tensors: Mapping[str, Tensor]) -> bytes:
-    """The start of a safetensors file: the length of the table in eight bytes, then the table as JSON."""
-    table: dict[str, Any] = {"__metadata__": metadata}
-    end = 0
-    for name, tensor in tensors.items():
-        start, end = end, end + tensor.nbytes
-        table[name] = {"dtype": _DTYPES[tensor.dtype], "shape": list(tensor.shape), "data_offsets": [start, end]}
-    text = json.dumps(table, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
-    return len(text).to_bytes(8, "little") + text
-
-
 def _checksum(header: str, tensors: Mapping[str, Tensor]) -> str:
-    """A digest of the header and of all tensors in the order of their names; it detects damage that parses."""
-    digest = hashlib.sha256(header.encode())
-    for name in sorted(tensors):
-        digest.update(f"{name} {tuple(tensors[name].shape)}".encode())
-        digest.update(_bytes(tensors[name]))
-    return digest.hexdigest()
+    return array_files.checksum(header, {name: _stored(tensor) for name, tensor in tensors.items()})
+
+
+def _stored(tensor: Tensor) -> Stored:
+    own = tensor.detach().cpu().contiguous()
+    return Stored(_DTYPES[own.dtype], tuple(own.shape), _bytes(own), own.element_size())
 
 
 def _bytes(tensor: Tensor) -> Any:

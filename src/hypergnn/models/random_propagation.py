@@ -1,0 +1,91 @@
+"""Random propagation: rows are dropped, what is left is averaged over several transitions, and dense layers follow.
+
+``Z = 1/(K+1) Σ_{k ≤ K} T^k (m ∘ X)`` with a mask ``m`` of vertices, then a multilayer perceptron, as in `Feng et al.
+<https://arxiv.org/abs/2005.11079>`_. ``T`` is the transition of a graph, of a hypergraph or the mean of both. A mask of
+rows commutes with a projection of columns, so the rows are propagated after the first projection: ``Z P = 1/(K+1)
+Σ_k T^k (m ∘ X P)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, cast
+
+import torch
+from torch import Tensor
+
+from hypergnn import functional
+from hypergnn.functional.checks import Features
+from hypergnn.functional.projection import drop, project
+from hypergnn.kernels.dropout import activate, dropout
+from hypergnn.layers import Dense
+
+if TYPE_CHECKING:
+    from hypergnn.models.config import Config
+    from hypergnn.models.network import Network
+
+__all__ = ["dense_layers", "mean_of_powers", "scores"]
+
+
+def dense_layers(config: Config, n_features: int, n_classes: int) -> list[Dense]:
+    """The multilayer perceptron after the propagation."""
+    width = config.hidden * config.heads
+    widths = [n_features, *[width] * (config.depth - 1), n_classes]
+    return [Dense(before, after) for before, after in pairwise(widths)]
+
+
+def mean_of_powers(x: Tensor, kind: tuple[str, ...], steps: Sequence[tuple[Any, ...]]) -> Tensor:
+    """``1/(K+1) Σ_{k ≤ K} T^k x``, for the rows that the last step makes.
+
+    Args:
+        x: ``(..., N, F)``.
+        kind: The names of the structures of each step.
+        steps: The structures of each step, or blocks of them.
+
+    Example:
+        >>> import torch, hypergnn as hg
+        >>> H = hg.Hypergraph.from_hyperedges([[0, 1]], n_vertices=2)
+        >>> mean_of_powers(torch.eye(2), ("hypergraph",), [(H,)])
+        tensor([[0.7500, 0.2500],
+                [0.2500, 0.7500]])
+    """
+    total, n = x, len(kind)
+    for structures in steps:  # Horner's rule: T (T (… + x) + x) + x
+        rows = structures[0].rows
+        x = x if rows is None else x.index_select(-2, rows)
+        *others, propagated = (_TRANSITIONS[name](total, one) for name, one in zip(kind, structures, strict=True))
+        for other in others:
+            propagated.add_(other)
+        total = torch.add(x, propagated, alpha=1 / n)
+    return total / (len(steps) + 1)
+
+
+def scores(network: Network, x: Features, steps: Sequence[tuple[Any, ...]], *, hidden: bool = False) -> Tensor:
+    """The scores of one draw in training, of the mean in evaluation; or, if ``hidden``, what the last layer gets."""
+    config, layers = network.config, cast(list[Dense], list(network.layers))
+    rate = config.dropout if network.training else 0.0
+    narrow = project(drop(x, config.first_dropout if network.training else 0.0, of=steps[0]), layers[0].projection)
+    if network.training:
+        narrow = narrow * _mask(narrow, config.row_dropout, of=steps[0])
+    elif config.row_dropout > 0:
+        narrow = narrow * (1 - config.row_dropout)
+    linear = mean_of_powers(narrow, network.structures, steps)  # (..., N, width)
+    for layer, after in pairwise(layers):
+        out = activate(linear, layer.bias, rate, by=config.activation)
+        if hidden and after is layers[-1]:
+            return out
+        linear = after._linear(out)
+    return layers[-1]._with_bias(linear)
+
+
+def _mask(x: Tensor, rate: float, of: object) -> Tensor:
+    """0 for each dropped row, 1 for the others, ``(..., N, 1)``."""
+    ones = x.new_ones(*x.shape[:-1], 1)
+    return dropout(ones, rate, of) * (1 - rate)
+
+
+_TRANSITIONS: dict[str, Callable[[Tensor, Any], Tensor]] = {
+    "graph": functional.graph_conv,
+    "hypergraph": functional.hypergraph_conv,
+}
