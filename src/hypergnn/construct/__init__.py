@@ -9,7 +9,8 @@
 - :func:`from_text`: documents; all that use the same word
 
 :func:`union` combines hypergraphs over the same vertices, and :func:`drop_hyperedges` removes hyperedges by their
-size. Each constructor sets the names of vertices and hyperedges, and the centroids, where it knows them.
+size. :func:`weighted_by_inverse_frequency` gives rare hyperedges more weight. Each constructor sets the names of
+vertices and hyperedges, and the centroids, where it knows them.
 :class:`TableEncoder` turns a table of numbers and words with gaps into numbers.
 
 New rows can join the hyperedges of points, tables of attributes and documents. :class:`NearestNeighbours`,
@@ -23,6 +24,7 @@ from hypergnn.construct.clusters import Clusters, from_clusters
 from hypergnn.construct.combine import drop_hyperedges, union
 from hypergnn.construct.encoding import TableEncoder
 from hypergnn.construct.events import Events, from_events
+from hypergnn.construct.frequency import inverse_frequency, weighted_by_inverse_frequency
 from hypergnn.construct.nearest import NearestNeighbours, NearestVertex, from_knn
 from hypergnn.construct.neighbourhoods import from_neighbourhoods
 from hypergnn.construct.relation import Relation
@@ -46,5 +48,7 @@ __all__ = [
     "from_neighbourhoods",
     "from_table",
     "from_text",
+    "inverse_frequency",
     "union",
+    "weighted_by_inverse_frequency",
 ]

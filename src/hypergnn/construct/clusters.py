@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from hypergnn._utils.checks import check_size
@@ -14,6 +13,7 @@ from hypergnn._utils.matrices import as_matrix
 from hypergnn._utils.tables import row_names
 from hypergnn.construct.combine import union
 from hypergnn.construct.relation import as_new_points, memberships
+from hypergnn.construct.search import nearest_points
 from hypergnn.structures.hypergraph import Hypergraph
 
 # Processor time for 200,000 points with 64 features, on all points and in batches of this size: 1 s and 3 s for
@@ -86,12 +86,9 @@ class Clusters:
 
     def join(self, X: Any) -> sparse.csr_array:
         """Return the memberships of new points, ``(rows, M)``: the cluster with the nearest centre at each scale."""
-        from sklearn.neighbors import NearestNeighbors
-
         new = as_new_points(X, self.centres[0].shape[1])
         first = np.cumsum([0, *(centres.shape[0] for centres in self.centres)])
-        searches = [NearestNeighbors(n_neighbors=1).fit(centres) for centres in self.centres]
-        found: list[npt.NDArray[np.int64]] = [search.kneighbors(new, return_distance=False) for search in searches]
+        found = [nearest_points(centres, new, 1, "euclidean") for centres in self.centres]
         joined = [nearest + start for nearest, start in zip(found, first, strict=False)]  # (rows, 1) per scale
         return memberships(np.hstack(joined), self.hypergraph.n_hyperedges)
 

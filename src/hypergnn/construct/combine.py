@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from hypergnn._utils.checks import Names, check_size, show_name
+from hypergnn._utils.times import joined_times
 from hypergnn.structures.hypergraph import Hypergraph
 
 
 def union(*hypergraphs: Hypergraph, prefixes: Sequence[str] | None = None) -> Hypergraph:
     """Combine hypergraphs over the same vertices: all hyperedges of the first, then those of the next, and so on.
 
-    Hyperedges keep their weights, centroids and names. If only some of the hypergraphs name their hyperedges, each of
+    Hyperedges keep their weights, centroids, names and times. If only some hypergraphs name their hyperedges, each of
     the others gets the name ``(place, number)``: the place of its hypergraph among the arguments, and its number there.
     Hyperedges with the same members are not merged.
 
@@ -28,7 +29,7 @@ def union(*hypergraphs: Hypergraph, prefixes: Sequence[str] | None = None) -> Hy
 
     Raises:
         TypeError: If an argument is not a hypergraph, or there is none.
-        ValueError: If the vertices differ or two hyperedges would have the same name.
+        ValueError: If the vertices differ, two hyperedges would have the same name, or only some have times.
 
     Example:
         >>> import hypergnn as hg
@@ -52,6 +53,7 @@ def union(*hypergraphs: Hypergraph, prefixes: Sequence[str] | None = None) -> Hy
         centroid=np.concatenate(centroids),
         vertex_names=next((H.vertex_names for H in hypergraphs if H.vertex_names is not None), None),
         hyperedge_names=_names_of_all(hypergraphs, prefixes),
+        time=joined_times([H.time for H in hypergraphs], sizes),
     ).to(hypergraphs[0].device)
 
 
@@ -61,7 +63,7 @@ def drop_hyperedges(H: Hypergraph, *, min_size: int = 2, max_size: int | None = 
     A hyperedge with one vertex connects nothing. One with nearly all vertices distinguishes few and costs the most.
 
     Args:
-        H: A hypergraph. The remaining hyperedges keep their weights, centroids and names.
+        H: A hypergraph. The remaining hyperedges keep their weights, centroids, names and times.
         min_size: Smallest size of a hyperedge to keep.
         max_size: Largest size of a hyperedge to keep; unlimited by default.
 
@@ -88,6 +90,7 @@ def drop_hyperedges(H: Hypergraph, *, min_size: int = 2, max_size: int | None = 
         centroid=None if H.centroid is None else H.centroid.cpu().numpy()[remaining],
         vertex_names=H.vertex_names,
         hyperedge_names=None if H.hyperedge_names is None else H.hyperedge_names[remaining],
+        time=None if H.time is None else H.time[remaining],
     ).to(H.device)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from datetime import date, datetime
 from typing import Any
 
@@ -77,7 +78,7 @@ class TableEncoder:
         if not self.feature_names:
             raise ValueError(
                 "X must have a column that distinguishes rows and has values that some of them share; each column is "
-                "constant, or all its words are different."
+                "constant, or all its words are different. If it holds texts, set construct='text'."
             )
         return self
 
@@ -92,6 +93,47 @@ class TableEncoder:
         if missing:
             raise ValueError(f"X must have all columns that it had when it was learned; {missing[0]!r} is missing.")
         return np.column_stack([rule.encode(columns[name]) for name, rule in self._rules.items() if rule.feature_names])
+
+    def settings(self) -> dict[str, Any]:
+        """What was learned, in JSON types; :meth:`from_settings` makes the encoder from it again.
+
+        Raises:
+            TypeError: If the name of a column or a value is neither text nor a number.
+
+        Example:
+            >>> encoder = TableEncoder().fit({"rooms": [2, 4], "town": ["Rome", "Rome"]})
+            >>> TableEncoder.from_settings(encoder.settings()).transform({"rooms": [3], "town": ["Oslo"]}).tolist()
+            [[0.5]]
+        """
+        columns = []
+        for rule in self._rules.values():
+            own = asdict(rule)
+            if isinstance(rule, _Words):
+                own["code_of"] = list(rule.code_of)
+            for value in (rule.name, *own.get("code_of", ())):
+                if not isinstance(value, (str, int, float)):
+                    raise TypeError(
+                        f"names of columns and values must be text or numbers to be stored; column {rule.name!r} has "
+                        f"{value!r} of type {type(value).__name__}. Convert them with str()."
+                    )
+            columns.append(own)
+        return {"max_values": self.max_values, "columns": columns}
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any]) -> TableEncoder:
+        """Make the encoder that :meth:`settings` describes.
+
+        Raises:
+            ValueError: If they describe none.
+        """
+        try:
+            encoder = cls(max_values=settings["max_values"])
+            rules = [_rule_from(dict(column)) for column in settings["columns"]]
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"settings must be those of a TableEncoder: {error!r}.") from error
+        encoder._rules = {rule.name: rule for rule in rules}
+        encoder.feature_names = [name for rule in rules for name in rule.feature_names]
+        return encoder
 
     def fit_transform(self, table: Any) -> Numbers:
         """Learn from a table and return its rows as numbers."""
@@ -119,7 +161,10 @@ class _Numeric:
         """The scaled numbers, and where they are missing."""
         numbers = _as_numbers(column, self.name)
         if numbers is None:
-            raise ValueError(f"column {self.name!r} of X must hold numbers, as it did when it was learned.")
+            raise ValueError(
+                f"column {self.name!r} of X must hold numbers, as it did when it was learned. Leave other cells empty, "
+                f"e.g. pandas.to_numeric(X[{self.name!r}], errors='coerce')."
+            )
         parts = []
         if self.width > 0:
             filled = np.where(np.isnan(numbers), self.median, numbers)
@@ -152,6 +197,13 @@ class _Words:
         rows = np.flatnonzero(column_of >= 0)
         out[rows, column_of[rows]] = _MARK
         return out
+
+
+def _rule_from(settings: dict[str, Any]) -> _Numeric | _Words:
+    if "code_of" not in settings:
+        return _Numeric(**settings)
+    values = settings.pop("code_of")
+    return _Words(code_of={value: place for place, value in enumerate(values)}, **settings)
 
 
 def _rule(name: Any, column: Any, max_values: int) -> _Numeric | _Words:

@@ -50,6 +50,7 @@ def from_events(
     features: Any = None,
     labels: Any = None,
     weight: Any = None,
+    time: Any = None,
 ) -> Events:
     """Make a hypergraph of a table of events, with the features and labels of its vertices in the same order.
 
@@ -66,6 +67,7 @@ def from_events(
         labels: The column of ``features`` with the labels; or a dictionary or pandas Series of labels by vertex.
             Vertices without a label may have an empty cell, or no entry.
         weight: The column of weights of the hyperedges, as in :func:`from_table`.
+        time: The column of times of the hyperedges, as in :func:`from_table`.
 
     Raises:
         TypeError: If an argument is not a table, or ids are neither text nor integers.
@@ -88,7 +90,7 @@ def from_events(
     if vertex in columns:
         raise ValueError(f"vertex and hyperedge must name different columns; both name {vertex!r}.")
     if features is None:
-        H = from_table(events, vertex=vertex, hyperedge=hyperedge, weight=weight)
+        H = from_table(events, vertex=vertex, hyperedge=hyperedge, weight=weight, time=time)
         names = np.arange(H.n_vertices) if H.vertex_names is None else H.vertex_names
         found: Any = None
         by_name = labels
@@ -96,7 +98,7 @@ def from_events(
             raise ValueError(f"labels must be labels by vertex if there are no features; got {labels!r}.")
     else:
         names, found, by_name = _rows_of(features, vertex, labels)
-        H = _hypergraph(events, vertex, hyperedge, weight, names)
+        H = _hypergraph(events, vertex, hyperedge, weight, time, names)
     if found is None:
         found = sparse.csr_array(H.to_scipy())
     return Events(found, H, None if by_name is None else _labels(by_name, names, vertex), names)
@@ -129,21 +131,22 @@ def _rows_of(features: Any, vertex: Any, labels: Any) -> tuple[Names, Any, Any]:
         labels = dict(zip(names.tolist(), _values(table.columns[labels], labels, may_lack=True), strict=True))
     left = {name: column for name, column in table.columns.items() if name not in used}
     if library_of(features) == "pandas" and left:
-        return names, features[list(left)].set_axis(names, axis=0), labels
+        return names, features[list(left)].set_axis(names, axis=0).rename_axis(index=vertex), labels
     return names, left or None, labels
 
 
-def _hypergraph(events: Any, vertex: Any, hyperedge: Any, weight: Any, names: Names) -> Hypergraph:
+def _hypergraph(events: Any, vertex: Any, hyperedge: Any, weight: Any, time: Any, names: Names) -> Hypergraph:
     """The hypergraph whose vertices have the order of the features; ids are compared as text."""
     columns = list(hyperedge) if isinstance(hyperedge, list) else [hyperedge]
-    of_weights = list(weight.values()) if isinstance(weight, Mapping) else [] if weight is None else [weight]
     needed = [("vertex", vertex), *(("hyperedge", name) for name in columns)]
-    needed += [("weight", name) for name in of_weights]
+    for what, given in (("weight", weight), ("time", time)):
+        named = list(given.values()) if isinstance(given, Mapping) else [] if given is None else [given]
+        needed += [(what, name) for name in named]
     table = read_table(events, needed, text=[vertex, *columns])
     place = {text: number for number, text in enumerate(as_text(names, vertex))}
     codes, ids, _ = encode(table.columns[vertex])
     if codes.size and codes.min() < 0:
-        raise ValueError(f"column {vertex!r} must hold an id in each row of events; row {codes.argmin()} has none.")
+        raise ValueError(_without_id(vertex, "events", codes))
     unknown = [text for text in as_text(ids, vertex) if text not in place]
     if unknown:
         raise ValueError(
@@ -153,7 +156,7 @@ def _hypergraph(events: Any, vertex: Any, hyperedge: Any, weight: Any, names: Na
     numbers = np.array([place[text] for text in as_text(ids, vertex)], dtype=np.int64)[codes]
     numbered = {**table.columns, vertex: numbers}
     order = np.arange(names.size)
-    H = from_table(numbered, vertex=vertex, hyperedge=hyperedge, weight=weight, vertices=order)
+    H = from_table(numbered, vertex=vertex, hyperedge=hyperedge, weight=weight, time=time, vertices=order)
     return replace(H, vertex_names=None if np.array_equal(names, order) else names)
 
 
@@ -178,7 +181,7 @@ def _values(column: Any, name: Any, *, may_lack: bool = False) -> Names:
     """The plain value of each row, ``None`` where it is missing."""
     codes, values, _ = encode(column)
     if codes.size and codes.min() < 0 and not may_lack:
-        raise ValueError(f"column {name!r} must hold an id in each row of features; row {codes.argmin()} has none.")
+        raise ValueError(_without_id(name, "features", codes))
     if values.dtype.kind in "iu" and (codes >= 0).all():
         return values[codes]
     plain = np.empty(values.size + 1, dtype=object)
@@ -186,10 +189,20 @@ def _values(column: Any, name: Any, *, may_lack: bool = False) -> Names:
     return plain[codes]
 
 
+def _without_id(name: Any, table: str, codes: npt.NDArray[np.int64]) -> str:
+    return (
+        f"column {name!r} must hold an id in each row of {table}; row {codes.argmin()} has none (rows without an id: "
+        f"{np.count_nonzero(codes < 0)}). Leave these rows out, e.g. {table}.dropna(subset=[{name!r}])."
+    )
+
+
 def _check_once(names: Names, vertex: Any) -> None:
     texts = as_text(names, vertex)
     seen: set[str] = set()
     for text in texts:
         if text in seen:
-            raise ValueError(f"features must have one row per vertex; {text!r} has {texts.count(text)} rows.")
+            raise ValueError(
+                f"features must have one row per vertex; {text!r} has {texts.count(text)} rows. Leave out duplicates, "
+                f"e.g. features.drop_duplicates({vertex!r})."
+            )
         seen.add(text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -14,14 +13,13 @@ from hypergnn._utils.extras import import_extra
 from hypergnn._utils.matrices import as_matrix
 from hypergnn._utils.tables import row_names
 from hypergnn.construct.relation import as_new_points, memberships
+from hypergnn.construct.search import nearest_points
 from hypergnn.structures.hypergraph import Hypergraph
 
 # Measured on two cores: a search tree beats comparing all pairs up to 8 features and quickly falls behind beyond that.
 # Comparing all pairs of 100,000 points with 64 features takes as long as an approximate search, 40 s.
 MAX_TREE_FEATURES = 8
 MAX_EXACT_POINTS = 100_000
-# Points are shifted to the origin if they lie this many times farther from it than from each other.
-_FAR = 1000
 # pynndescent knows one name for metrics that have several in scikit-learn.
 _SAME_METRIC = {"cityblock": "manhattan", "l1": "manhattan", "l2": "euclidean"}
 
@@ -31,8 +29,9 @@ def from_knn(
 ) -> Hypergraph:
     """Make one hyperedge per point: the point, which is its centroid, and the ``k`` nearest other points.
 
-    Memory grows with the number of points, never with its square. Ties are broken by the search. Each point is a
-    member of its own hyperedge exactly once, even if many points are equal to it.
+    Memory grows with the number of points, never with its square. Of points at the same distance, those with the
+    smaller numbers are nearer, whatever the number of threads; an approximate search decides by itself. Each point is
+    a member of its own hyperedge exactly once, even if many points are equal to it.
 
     Args:
         X: Features, ``(N, F)``: an array, a tensor, a sparse matrix or a table of numbers. The index of a pandas
@@ -99,14 +98,14 @@ class NearestNeighbours:
             nearest = _approximate_nearest(matrix, k + 1, metric, seed)
         else:
             algorithm = "auto" if by_tree else "brute"
-            nearest = _nearest(matrix, matrix, k + 1, metric, algorithm=algorithm, n_jobs=-1)
+            nearest = nearest_points(matrix, matrix, k + 1, metric, algorithm=algorithm, n_jobs=-1)
         self._points, self._k, self._metric = matrix, k, metric
         self.hypergraph = _around_each_point(nearest, row_names(X))
 
     def join(self, X: Any) -> sparse.csr_array:
         """Return the memberships of new points, ``(rows, M)``: the hyperedges around the ``k`` nearest points."""
         new = as_new_points(X, self._points.shape[1])
-        nearest = _nearest(self._points, new, self._k, self._metric)
+        nearest = nearest_points(self._points, new, self._k, self._metric)
         return memberships(nearest, self.hypergraph.n_hyperedges)
 
 
@@ -149,7 +148,7 @@ class NearestVertex:
     def join(self, X: Any) -> sparse.csr_array:
         """Return the memberships of new points, ``(rows, M)``: those of the nearest vertex."""
         new = as_new_points(X, self._points.shape[1])
-        nearest = _nearest(self._points, new, 1, "euclidean")
+        nearest = nearest_points(self._points, new, 1, "euclidean")
         return sparse.csr_array(self.hypergraph.to_scipy()[nearest.ravel()])
 
 
@@ -169,28 +168,6 @@ def _around_each_point(nearest: npt.NDArray[np.int64], vertex_names: Any) -> Hyp
     )
 
 
-def _nearest(
-    points: Any, queries: Any, k: int, metric: str, *, algorithm: str = "auto", n_jobs: int | None = None
-) -> npt.NDArray[np.int64]:
-    """The ``k`` points nearest to each query, ``(queries, k)``."""
-    from sklearn.neighbors import NearestNeighbors
-
-    if metric == "euclidean" and not sparse.issparse(points) and not sparse.issparse(queries):
-        points, queries = _near_the_origin(points, queries)
-    search = NearestNeighbors(n_neighbors=k, metric=metric, algorithm=algorithm, n_jobs=n_jobs).fit(points)
-    # The threads of scikit-learn change the warning filters of the process, and may restore them in the wrong order.
-    with warnings.catch_warnings():
-        return np.asarray(search.kneighbors(queries, return_distance=False))
-
-
-def _near_the_origin(points: Any, queries: Any) -> tuple[Any, Any]:
-    """Shift points that lie far from the origin: comparing all pairs subtracts squares, which would cancel there."""
-    centre = points.mean(axis=0, dtype=np.float64)
-    if np.abs(centre).max() <= _FAR * np.abs(points - centre).max():
-        return points, queries
-    return points - centre, queries - centre
-
-
 def _approximate_nearest(points: Any, k: int, metric: str, seed: int) -> npt.NDArray[np.int64]:
     pynndescent = import_extra("pynndescent", "ann", "an approximate search (approximate=False: an exact one)")
     is_sparse = sparse.issparse(points)
@@ -204,5 +181,5 @@ def _approximate_nearest(points: Any, k: int, metric: str, seed: int) -> npt.NDA
     found = pynndescent.NNDescent(points, metric=name, n_neighbors=k, random_state=seed).neighbor_graph[0]
     incomplete = np.flatnonzero((found < 0).any(axis=1))
     if incomplete.size:
-        found[incomplete] = _nearest(points, points[incomplete], k, metric, algorithm="brute", n_jobs=-1)
+        found[incomplete] = nearest_points(points, points[incomplete], k, metric, algorithm="brute", n_jobs=-1)
     return np.asarray(found, dtype=np.int64)

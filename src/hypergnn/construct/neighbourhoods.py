@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hypergnn._utils.checks import as_pairs, check_size
+from hypergnn._utils.checks import as_pairs, check_size, check_sparse
 from hypergnn.structures.directed import DirectedHypergraph
 from hypergnn.structures.graph import Graph
 from hypergnn.structures.hypergraph import Hypergraph
@@ -119,3 +119,4 @@ def _check_sparse(adjacency: Any) -> None:
             f"graph must be a hypergnn.Graph or a SciPy sparse adjacency matrix; got {type(adjacency).__name__}. "
             f"Convert it, e.g. {how}."
         )
+    check_sparse("graph", adjacency)

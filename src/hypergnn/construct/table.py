@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import date
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -13,20 +13,50 @@ from scipy import sparse
 from hypergnn._utils.checks import Names, are_integers, as_array, as_names, check_choice, show_name
 from hypergnn._utils.table_sources import quoted
 from hypergnn._utils.tables import Encoded, Table, check_not_rounded, encode, read_table
+from hypergnn._utils.times import joined_times, read_times
+from hypergnn.structures.directed import DirectedHypergraph
+from hypergnn.structures.directed_parts import ROLES
 from hypergnn.structures.hypergraph import Hypergraph
 
 Ids = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 
 
+@overload
 def from_table(
     table: Any,
     *,
     vertex: Any,
     hyperedge: Any,
     weight: Any = None,
+    role: None = None,
+    time: Any = None,
     vertices: Any = None,
     duplicates: Literal["drop", "error"] = "drop",
-) -> Hypergraph:
+) -> Hypergraph: ...
+@overload
+def from_table(
+    table: Any,
+    *,
+    vertex: Any,
+    hyperedge: Any,
+    weight: Any = None,
+    role: Any,
+    time: Any = None,
+    vertices: Any = None,
+    duplicates: Literal["drop", "error"] = "drop",
+) -> DirectedHypergraph: ...
+def from_table(
+    table: Any,
+    *,
+    vertex: Any,
+    hyperedge: Any,
+    weight: Any = None,
+    role: Any = None,
+    time: Any = None,
+    vertices: Any = None,
+    duplicates: Literal["drop", "error"] = "drop",
+) -> Hypergraph | DirectedHypergraph:
     """Make a hypergraph from a table with one row per incidence; ids may be of any kind.
 
     Vertices and hyperedges are numbered by their first appearance in the table, and their ids become their names. If
@@ -43,6 +73,11 @@ def from_table(
             that column.
         weight: Name of a column with the weight of the row's hyperedge, equal in all rows of a hyperedge. With several
             columns of hyperedges, a dictionary gives each its own column of weights: ``{"product": "price"}``.
+        role: Name of a column with ``tail`` or ``head`` in each row, which makes a directed hypergraph: vertices in the
+            tail of a hyperedge send, those in its head receive. A vertex in both has a row for each.
+        time: Name of a column with the time of the row's hyperedge, a number or a date, equal in all rows of a
+            hyperedge; see :meth:`hypergnn.Hypergraph.window`. With several columns of hyperedges, a dictionary may give
+            each its own column of times.
         vertices: All vertex ids in the order of the vertices. Those without a row are isolated vertices, and an id of
             the table that is not listed is an error.
         duplicates: What to do with repeated pairs: ``"drop"`` counts them once, ``"error"`` refuses them.
@@ -50,7 +85,7 @@ def from_table(
     Raises:
         TypeError: If ``table`` is not a table or the weights are not numbers.
         ValueError: If a column does not exist, an id or a weight is missing, an id is not among ``vertices``, the rows
-            of a hyperedge differ in weight, or the table has no rows (unless ``vertices`` is given).
+            of a hyperedge differ in weight or time, or the table has no rows (unless ``vertices`` is given).
 
     Example:
         >>> import hypergnn as hg
@@ -63,20 +98,35 @@ def from_table(
         >>> orders["shop"] = ["Rome", "Rome", "Oslo", None]
         >>> hg.construct.from_table(orders, vertex="item", hyperedge=["basket", "shop"]).hyperedge_names.tolist()
         [('basket', 'b7'), ('basket', 'b2'), ('shop', 'Rome'), ('shop', 'Oslo')]
+        >>> mail = {"who": ["ann", "bob", "eve"], "letter": [7, 7, 7], "part": ["tail", "head", "head"]}
+        >>> hg.construct.from_table(mail, vertex="who", hyperedge="letter", role="part").to_hyperedges()
+        [([0], [1, 2])]
     """
     check_choice("duplicates", duplicates, ("drop", "error"))
     columns = list(hyperedge) if isinstance(hyperedge, list) else [hyperedge]
-    weight_columns = _weight_columns(weight, columns)
+    weight_columns, time_columns = _by_hyperedge("weight", weight, columns), _by_hyperedge("time", time, columns)
+    if time_columns and len(time_columns) < len(columns):
+        raise ValueError(f"time must be given for all columns of hyperedges, {quoted(columns)}; got {time!r}.")
     needed = [("vertex", vertex), *(("hyperedge", name) for name in columns)]
     needed += [("weight", name) for name in weight_columns.values()]
-    data = read_table(table, needed, text=[vertex, *columns])
+    needed += [("time", name) for name in time_columns.values()]
+    needed += [] if role is None else [("role", role)]
+    data = read_table(table, needed, text=[vertex, *columns, *([] if role is None else [role])])
     if data.n_rows == 0 and vertices is None:
         raise ValueError("table must have at least one row; got none. Pass vertices= for isolated vertices.")
     vertex_of, vertex_names = _ids(data.columns[vertex], vertex)
     if vertices is not None:
         vertex_of, vertex_names = _renumber(vertex_of, vertex_names, vertices)
+    in_head = None if role is None else _are_heads(data.columns[role], role)
     parts = [
-        _Part.of(data, name, weight_columns.get(name), vertex_of, may_lack=isinstance(hyperedge, list))
+        _Part.of(
+            data,
+            name,
+            (weight_columns.get(name), time_columns.get(name)),
+            vertex_of,
+            in_head,
+            may_lack=isinstance(hyperedge, list),
+        )
         for name in columns
     ]
     for part in parts if duplicates == "error" else ():
@@ -96,10 +146,23 @@ class _Part(NamedTuple):
     """The hyperedge of each of these rows."""
     names: Names
     weight: npt.NDArray[np.float64] | None
+    in_head: Bools | None
+    """Whether each of these rows is about the head; ``None`` if the hyperedges do not point."""
+    time: Names | None
 
     @classmethod
-    def of(cls, data: Table, column: Any, weight: Any, vertex_of: Ids, *, may_lack: bool) -> _Part:
-        """Read a column of hyperedges and, if there is one, its column of weights."""
+    def of(
+        cls,
+        data: Table,
+        column: Any,
+        beside: tuple[Any, Any],
+        vertex_of: Ids,
+        in_head: Bools | None,
+        *,
+        may_lack: bool,
+    ) -> _Part:
+        """Read a column of hyperedges and, if there are any, its column of weights and its column of times."""
+        weight, time = beside
         hyperedge_of, names = _ids(data.columns[column], column, may_lack=may_lack)
         rows = np.flatnonzero(hyperedge_of >= 0)
         codes = hyperedge_of[rows]
@@ -107,11 +170,18 @@ class _Part(NamedTuple):
         if weight is not None:
             found = encode(data.columns[weight])
             weights = _weight_of_each(found._replace(codes=found.codes[rows]), weight, codes, names)
-        return cls(column, rows, vertex_of[rows], codes, names, weights)
+        times = None
+        if time is not None:
+            found = encode(data.columns[time])
+            times = _time_of_each(found._replace(codes=found.codes[rows]), time, codes, names)
+        role = None if in_head is None else in_head[rows]
+        return cls(column, rows, vertex_of[rows], codes, names, weights, role, times)
 
     def check_no_repetition(self, vertex_names: Names) -> None:
         """Raise if a vertex is twice in a hyperedge."""
         keys = self.vertex * self.names.size + self.hyperedge
+        if self.in_head is not None:
+            keys = 2 * keys + self.in_head
         _, first = np.unique(keys, return_index=True)
         repeated = np.setdiff1d(np.arange(keys.size), first)
         if repeated.size:
@@ -123,21 +193,21 @@ class _Part(NamedTuple):
             )
 
 
-def _weight_columns(weight: Any, columns: Sequence[Any]) -> dict[Any, Any]:
-    """The column of weights of each column of hyperedges that has one."""
+def _by_hyperedge(what: str, given: Any, columns: Sequence[Any]) -> dict[Any, Any]:
+    """The column of weights, or of times, of each column of hyperedges that has one."""
     if not columns or len(set(columns)) < len(columns):
         raise ValueError(f"hyperedge must name at least one column, each once; got {list(columns)}.")
-    if weight is None:
+    if given is None:
         return {}
-    if not isinstance(weight, Mapping):
-        return dict.fromkeys(columns, weight)
-    for name in weight:
+    if not isinstance(given, Mapping):
+        return dict.fromkeys(columns, given)
+    for name in given:
         if name not in columns:
-            raise ValueError(f"weight must be by columns of hyperedges, {quoted(columns)}; got {name!r}.")
-    return dict(weight)
+            raise ValueError(f"{what} must be by columns of hyperedges, {quoted(columns)}; got {name!r}.")
+    return dict(given)
 
 
-def _united(parts: Sequence[_Part], vertex_names: Names, *, named_by_column: bool) -> Hypergraph:
+def _united(parts: Sequence[_Part], vertex_names: Names, *, named_by_column: bool) -> Hypergraph | DirectedHypergraph:
     """One hypergraph with the hyperedges of all columns."""
     sizes = [part.names.size for part in parts]
     start = np.cumsum([0, *sizes])
@@ -145,17 +215,34 @@ def _united(parts: Sequence[_Part], vertex_names: Names, *, named_by_column: boo
     vertex = np.concatenate([part.vertex for part in parts])
     hyperedge = np.concatenate([part.hyperedge + shift for part, shift in zip(parts, start, strict=False)])
     shape = (vertex_names.size, int(start[-1]))
+    weights = [np.ones(part.names.size) if part.weight is None else part.weight for part in parts]
+    weight = None if all(part.weight is None for part in parts) else np.concatenate(weights)
+    given = (weight, None, vertex_names, names, joined_times([part.time for part in parts], sizes))
+    if parts[0].in_head is None:
+        return Hypergraph.from_incidence(*_distinct(vertex, hyperedge, shape), *shape, *given)
+    in_head = np.concatenate([part.in_head for part in parts if part.in_head is not None])
+    tails, heads = (_distinct(vertex[which], hyperedge[which], shape) for which in (~in_head, in_head))
+    role = np.repeat(np.array(ROLES), (tails[0].size, heads[0].size))
+    vertex, hyperedge = (np.concatenate(both) for both in zip(tails, heads, strict=True))
+    return DirectedHypergraph.from_incidence(vertex, hyperedge, role, *shape, *given)
+
+
+def _distinct(vertex: Ids, hyperedge: Ids, shape: tuple[int, int]) -> tuple[Ids, Ids]:
+    """The pairs, each once."""
     rows = (np.ones(vertex.size, dtype=bool), (vertex, hyperedge))
     incidence = sparse.csr_array(rows, shape=shape).tocoo()  # sorts in linear time and merges repeated pairs
-    weights = [np.ones(part.names.size) if part.weight is None else part.weight for part in parts]
-    return Hypergraph.from_incidence(
-        incidence.row,
-        incidence.col,
-        *shape,
-        weight=None if all(part.weight is None for part in parts) else np.concatenate(weights),
-        vertex_names=vertex_names,
-        hyperedge_names=names,
-    )
+    return incidence.row, incidence.col
+
+
+def _are_heads(column: Any, name: Any) -> Bools:
+    """Whether each row is about the head of its hyperedge."""
+    codes, values, _ = encode(column)
+    if codes.size and codes.min() < 0:
+        raise ValueError(f"column {name!r} must hold 'tail' or 'head' in each row; row {codes.argmin()} has nothing.")
+    wrong = [one for one in values.tolist() if one not in ROLES]
+    if wrong:
+        raise ValueError(f"column {name!r} must hold 'tail' or 'head' in each row; got {quoted(wrong)}.")
+    return np.array([one == "head" for one in values.tolist()], dtype=bool)[codes]
 
 
 def _by_column(parts: Sequence[_Part]) -> Names:
@@ -214,13 +301,34 @@ def _weight_of_each(weights: Encoded, name: Any, hyperedge_of: Ids, hyperedge_na
     if weights.codes.min() < 0:
         raise ValueError(f"column {name!r} must hold a weight in each row; row {weights.codes.argmin()} has none.")
     by_row = weights.values.astype(np.float64)[weights.codes]
-    weight_of = np.empty(hyperedge_names.size)
-    weight_of[hyperedge_of] = by_row
-    differ = np.flatnonzero(weight_of[hyperedge_of] != by_row)
+    advice = "Sum or average them first, e.g. by grouping the rows."
+    return _one_each("weight", by_row, name, hyperedge_of, hyperedge_names, advice)
+
+
+def _time_of_each(times: Encoded, name: Any, hyperedge_of: Ids, hyperedge_names: Names) -> Names | None:
+    if times.codes.size == 0:
+        return None
+    if times.codes.min() < 0:
+        raise ValueError(f"column {name!r} must hold a time in each row; row {times.codes.argmin()} has none.")
+    values = times.values if times.values.dtype.kind in "iufM" else read_times(times.values.tolist())
+    if values is None:
+        shown = show_name(times.values, 0)
+        raise TypeError(f"column {name!r} must hold numbers or dates, such as 2024-05-17; got {shown}.")
+    advice = "Take the first or the last of each first, or let each time have a hyperedge of its own."
+    return _one_each("time", values[times.codes], name, hyperedge_of, hyperedge_names, advice)
+
+
+def _one_each(
+    what: str, by_row: npt.NDArray[Any], name: Any, hyperedge_of: Ids, hyperedge_names: Names, advice: str
+) -> npt.NDArray[Any]:
+    """The weight or the time of each hyperedge, from those of the rows."""
+    found = np.empty(hyperedge_names.size, dtype=by_row.dtype)
+    found[hyperedge_of] = by_row
+    differ = np.flatnonzero(found[hyperedge_of] != by_row)
     if differ.size:
         hyperedge = hyperedge_of[differ[0]]
         raise ValueError(
-            f"column {name!r} must hold one weight per hyperedge; {show_name(hyperedge_names, hyperedge)} has "
-            f"{by_row[differ[0]]} and {weight_of[hyperedge]}. Sum or average them first, e.g. by grouping the rows."
+            f"column {name!r} must hold one {what} per hyperedge; {show_name(hyperedge_names, hyperedge)} has "
+            f"{by_row[differ[0]]} and {found[hyperedge]}. {advice}"
         )
-    return weight_of
+    return found

@@ -54,8 +54,9 @@ DESCRIPTIONS = {
     "digits": "images of handwritten digits and their nearest neighbours; needs no download",
     "cora-directed": "Cora with hyperedges that point from each article to those that cite it",
     "arrows": "generated: classes that only the direction of hyperedges tells apart; needs no download",
+    "wine": "chemical measurements of wines and their nearest neighbours; needs no download",
 }
-WITHOUT_FILES = {"digits": "scikit-learn", "arrows": "generated"}
+WITHOUT_FILES = {"digits": "scikit-learn", "arrows": "generated", "wine": "scikit-learn"}
 """Where datasets come from that have no files."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -60,6 +61,8 @@ class Dataset:
     """Name of each feature, if known."""
     construction: str | None = None
     """How the hypergraph was built, if known."""
+    encoding: Mapping[str, Any] | None = None
+    """How words, dates and gaps of a table became features: the settings of a ``construct.TableEncoder``."""
 
     def __post_init__(self) -> None:
         """Convert features and ids to the documented types and check that all parts fit together."""
@@ -124,16 +127,7 @@ class Dataset:
 
     def scaled(self, normalize: Literal["none", "row"]) -> Any:
         """A copy of :attr:`x`, scaled as in :meth:`features`."""
-        check_choice("normalize", normalize, ("none", "row"))
-        x: Any = self.x.copy()
-        if normalize == "row":
-            total = np.asarray(abs(x).sum(axis=1), dtype=np.float32)  # (N,)
-            scale = np.divide(1, total, out=np.zeros_like(total), where=total > 0)
-            if sparse.issparse(x):
-                x.data *= np.repeat(scale, np.diff(x.indptr))
-            else:
-                x *= scale[:, None]
-        return x
+        return scaled_rows(self.x, normalize)
 
     def statistics(self) -> dict[str, Any]:
         """The numbers that :meth:`describe` prints, as JSON types.
@@ -225,6 +219,20 @@ class Dataset:
             ["source", self.source],
         ]
         return html_table(f"Dataset {self.name}", [], rows)
+
+
+def scaled_rows(rows: Any, normalize: str) -> Any:
+    """A copy of features, each row by itself: as they are (``"none"``), or divided by its sum (``"row"``)."""
+    check_choice("normalize", normalize, ("none", "row"))
+    x = rows.copy()
+    if normalize == "row":
+        total = np.asarray(abs(x).sum(axis=1), dtype=np.float32)  # (N,)
+        scale = np.divide(1, total, out=np.zeros_like(total), where=total > 0)
+        if sparse.issparse(x):
+            x.data *= np.repeat(scale, np.diff(x.indptr))
+        else:
+            x *= scale[:, None]
+    return x
 
 
 def _as_features(x: Any) -> Any:

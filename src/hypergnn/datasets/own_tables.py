@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -18,10 +18,13 @@ from hypergnn.construct import TableEncoder, from_table
 from hypergnn.datasets.dataset import Dataset
 from hypergnn.datasets.own_columns import IdColumn, Opened, blaming, open_table
 from hypergnn.datasets.splits import stratified_split
+from hypergnn.structures.directed import DirectedHypergraph
 from hypergnn.structures.graph import Graph
 from hypergnn.structures.hypergraph import Hypergraph
 
 Ids = npt.NDArray[np.int64]
+_Features = tuple[Any, tuple[str, ...], Mapping[str, Any] | None]
+"""The features, their names, and how they were encoded."""
 _MOSTLY_ZERO = 0.1
 _DOUBTFUL = frozenset({"NA", "N/A", "NaN", "nan", "null", "None"})
 _PARTS = ("train", "val", "test")
@@ -36,13 +39,14 @@ def from_tables(
     vertex: str | None = None,
     hyperedge: str | Sequence[str] | None = None,
     weight: str | None = None,
+    role: str | None = None,
     label: str | None = None,
     split: str | None = None,
     seed: int | None = None,
     val: float = 0.2,
     test: float = 0.2,
     name: str | None = None,
-    encode_features: bool = False,
+    encode_features: bool | Literal["auto"] | TableEncoder = False,
 ) -> Dataset:
     """Make a dataset from your own tables: ``.csv`` or ``.parquet`` files, folders of them, or tables in memory.
 
@@ -66,6 +70,8 @@ def from_tables(
             Default: ``"hyperedge"`` if it exists, else the first column after the vertices.
         weight: The column of ``incidences`` with the weight of the row's hyperedge. Default: ``"weight"`` if it exists,
             else all weights are 1.
+        role: The column of ``incidences`` with ``tail`` or ``head``, which makes a directed hypergraph; see
+            :func:`hypergnn.construct.from_table`.
         label: The column of classes. Default: ``"label"`` if it exists, else the first unused column.
         split: The column of ``labels`` with ``train``, ``val``, ``test`` or an empty cell. Default: ``"split"`` if it
             exists, else :func:`stratified_split` draws a split.
@@ -74,8 +80,8 @@ def from_tables(
         test: Fraction of each class for testing, if the split is drawn.
         name: Name of the dataset. Default: the file name of ``incidences``.
         encode_features: Whether ``features`` may hold words, dates and gaps, which
-            :class:`hypergnn.construct.TableEncoder` then turns into numbers. The encoding depends on all rows, so a
-            network trained on it cannot predict from other tables.
+            :class:`hypergnn.construct.TableEncoder` then turns into numbers: ``"auto"`` only if there are any. A fitted
+            encoder encodes them as it has learned, so that a network trained on one table can predict from another.
 
     Raises:
         TypeError: If an argument is not a table, or features are not numbers.
@@ -102,7 +108,7 @@ def from_tables(
         "hyperedge": hyperedge
     }
     roles: dict[str, dict[str, Any]] = {
-        "incidences": {"vertex": vertex, **of_hyperedges, "weight": weight},
+        "incidences": {"vertex": vertex, **of_hyperedges, "weight": weight} | ({"role": role} if role else {}),
         "features": {"vertex": vertex},
         "labels": {"vertex": vertex, "split": split, "label": label},
         "links": {"source": None, "target": None},
@@ -113,7 +119,7 @@ def from_tables(
     used = [tables["labels"].roles[role] for role in ("label", "split")] if in_features else []
     names, place = _vertices(tables)
     H = _hypergraph(tables["incidences"], names, place)
-    x, feature_names = _features(tables.get("features"), used, encode_features) or _memberships(H)
+    x, feature_names, encoding = _features(tables.get("features"), used, encode_features) or _memberships(H)
     y, class_names, parts = _labels(tables.get("labels"), place, seed, (val, test))
     files = dict.fromkeys(Path(shown(table)).name for table in given.values() if is_file(table))
     opened = tables["incidences"].roles
@@ -128,6 +134,7 @@ def from_tables(
         **dict(zip(_PARTS, parts, strict=True)),
         source=", ".join(files) or "tables in memory",
         feature_names=feature_names,
+        encoding=encoding,
         construction=f"{opened['vertex']} × {made_of}",
     )
 
@@ -160,7 +167,7 @@ def _numbers(column: IdColumn, place: dict[str, int]) -> Ids:
     return np.array([place[one] for one in column.ids], dtype=np.int64)[column.codes]
 
 
-def _hypergraph(opened: Opened, names: npt.NDArray[Any], place: dict[str, int]) -> Hypergraph:
+def _hypergraph(opened: Opened, names: npt.NDArray[Any], place: dict[str, int]) -> Hypergraph | DirectedHypergraph:
     vertex, weight = opened.roles["vertex"], opened.roles["weight"]
     roles = [role for role in opened.roles if role.startswith("hyperedge")]
     hyperedges = [opened.roles[role] for role in roles]
@@ -177,7 +184,15 @@ def _hypergraph(opened: Opened, names: npt.NDArray[Any], place: dict[str, int]) 
         if weight is not None:
             columns[weight] = opened.column("weight")
         one_or_all = hyperedges[0] if roles == ["hyperedge"] else hyperedges
-        H = from_table(columns, vertex=vertex, hyperedge=one_or_all, weight=weight, vertices=np.arange(names.size))
+        everyone, of_roles = np.arange(names.size), opened.roles.get("role")
+        H: Hypergraph | DirectedHypergraph
+        if of_roles is None:
+            H = from_table(columns, vertex=vertex, hyperedge=one_or_all, weight=weight, vertices=everyone)
+        else:
+            columns[of_roles] = opened.column("role")
+            H = from_table(
+                columns, vertex=vertex, hyperedge=one_or_all, weight=weight, role=of_roles, vertices=everyone
+            )
     return replace(H, vertex_names=names)
 
 
@@ -186,14 +201,15 @@ def _graph(opened: Opened, place: dict[str, int]) -> Graph:
     return Graph.from_links(source, target, len(place))
 
 
-def _memberships(H: Hypergraph) -> tuple[Any, tuple[str, ...]]:
+def _memberships(whole: Hypergraph | DirectedHypergraph) -> _Features:
+    H = whole.undirected()
     names = (
         "=".join(map(str, name)) if isinstance(name, tuple) else str(name) for name in np.asarray(H.hyperedge_names)
     )
-    return sparse.csr_array(H.to_scipy(), dtype=np.float32), tuple(names)
+    return sparse.csr_array(H.to_scipy(), dtype=np.float32), tuple(names), None
 
 
-def _features(opened: Opened | None, used: Sequence[Any], encodes: bool) -> tuple[Any, tuple[str, ...]] | None:
+def _features(opened: Opened | None, used: Sequence[Any], encodes: bool | str | TableEncoder) -> _Features | None:
     """All columns except the ids and ``used`` as a matrix, sparse if most are zero; ``None`` if there are none."""
     if opened is None:
         return None
@@ -205,10 +221,15 @@ def _features(opened: Opened | None, used: Sequence[Any], encodes: bool) -> tupl
         raise ValueError(
             "features must have a column of numbers besides the ids; got none. Omit it to use the incidence matrix."
         )
+    if isinstance(encodes, TableEncoder):
+        with blaming("features"):
+            return np.float32(encodes.transform(columns)), tuple(encodes.feature_names), encodes.settings()
+    if encodes == "auto":
+        encodes = any(_needs_encoding(column, name) for name, column in columns.items())
     if encodes:
         with blaming("features"):
             encoder = TableEncoder().fit(columns)
-            return np.float32(encoder.transform(columns)), tuple(encoder.feature_names)
+            return np.float32(encoder.transform(columns)), tuple(encoder.feature_names), encoder.settings()
     x = np.empty((opened.table.n_rows, len(columns)), dtype=np.float32)
     for place, (name, column) in enumerate(columns.items()):
         values = as_numbers(column, name)
@@ -227,7 +248,13 @@ def _features(opened: Opened | None, used: Sequence[Any], encodes: bool) -> tupl
                 f"{'none' if np.isnan(values[row]) else values[row]}. Fill in missing values or drop the row."
             )
     is_sparse = np.count_nonzero(x) < _MOSTLY_ZERO * x.size
-    return sparse.csr_array(x) if is_sparse else x, tuple(map(str, columns))
+    return sparse.csr_array(x) if is_sparse else x, tuple(map(str, columns)), None
+
+
+def _needs_encoding(column: Any, name: Any) -> bool:
+    """Whether a column holds anything but numbers."""
+    numbers = as_numbers(column, name)
+    return numbers is None or bool(np.isnan(numbers).any())
 
 
 def _labels(

@@ -34,7 +34,7 @@ def available() -> tuple[str, ...]:
 
     Example:
         >>> available()
-        ('cora', 'citeseer', 'pubmed', '20news', 'digits', 'cora-directed', 'arrows')
+        ('cora', 'citeseer', 'pubmed', '20news', 'digits', 'cora-directed', 'arrows', 'wine')
     """
     return tuple(DESCRIPTIONS)
 
@@ -47,9 +47,9 @@ def load(
     Args:
         name: One of :func:`available`.
         data_dir: Folder with the files, searched before the cache and the network; ``HYPERGNN_DATA`` if omitted.
-            ``digits`` and ``arrows`` have no files.
-        seed: Selects the random split of ``20news``, ``digits`` and ``arrows``; 0 if omitted. The citation networks
-            have one published split.
+            ``digits``, ``wine`` and ``arrows`` have no files.
+        seed: Selects the random split of ``20news``, ``digits``, ``wine`` and ``arrows``; 0 if omitted. The citation
+            networks have one published split.
         quiet: Show no progress bar while downloading.
 
     Raises:
@@ -148,4 +148,26 @@ def _digits(seed: int) -> Dataset:
     )
 
 
-_WITHOUT_FILES = {"digits": _digits, "arrows": arrows}
+def _wine(seed: int) -> Dataset:
+    from sklearn.datasets import load_wine
+
+    wine = load_wine()
+    x = ((wine.data - wine.data.mean(0)) / wine.data.std(0)).astype(np.float32)
+    y = wine.target.astype(np.int64)
+    train, val, test = draw_split(y, seed, per_class=5, n_val=45, n_test=118)
+    return Dataset(
+        name="wine",
+        x=x,
+        y=y,
+        class_names=tuple(map(str, wine.target_names)),
+        graph=None,
+        hypergraph=from_knn(x, _DIGITS_NEIGHBOURS),
+        train=train,
+        val=val,
+        test=test,
+        source="scikit-learn",
+        construction=f"{_DIGITS_NEIGHBOURS} nearest neighbours of the wines",
+    )
+
+
+_WITHOUT_FILES = {"digits": _digits, "arrows": arrows, "wine": _wine}

@@ -18,7 +18,7 @@ Example:
 from hypergnn.io.attributed import AttributedHypergraph
 from hypergnn.io.hif import read_hif, write_hif
 from hypergnn.io.hypernets import from_hypernetx, to_hypernetx
-from hypergnn.io.named import from_networkx, from_xgi, to_networkx, to_xgi
+from hypergnn.io.named import from_networkx, from_networkx_arcs, from_xgi, to_networkx, to_xgi
 from hypergnn.io.numbered import from_dhg, from_pyg, from_scipy, to_dhg, to_pyg, to_scipy
 from hypergnn.io.tables import read_incidence_table, write_incidence_table
 
@@ -27,6 +27,7 @@ __all__ = [
     "from_dhg",
     "from_hypernetx",
     "from_networkx",
+    "from_networkx_arcs",
     "from_pyg",
     "from_scipy",
     "from_xgi",

@@ -10,9 +10,13 @@ import torch
 from torch import Tensor
 
 from hypergnn._utils.checks import Names, check_structure
+from hypergnn._utils.times import read_times
+from hypergnn.structures.directed import DirectedHypergraph
 from hypergnn.structures.hypergraph import Hypergraph
+from hypergnn.structures.incidence import Incidence
 
 Attributes = dict[str, Any]
+AnyHypergraph = Hypergraph | DirectedHypergraph
 
 
 class AttributedHypergraph:
@@ -23,10 +27,12 @@ class AttributedHypergraph:
     ``frame.to_dict("records")`` a table.
 
     Args:
-        hypergraph: The hypergraph. The weights of its hyperedges, its centroids and its names are part of it.
+        hypergraph: The hypergraph, directed or not. The weights of its hyperedges, its centroids, its names and its
+            times are part of it.
         vertices: One row per vertex; ``None`` if no vertex has attributes.
         hyperedges: One row per hyperedge.
-        incidences: One row per incidence, in the order of ``hypergraph.vertex`` and ``hypergraph.hyperedge``.
+        incidences: One row per incidence, in the order of ``hypergraph.vertex`` and ``hypergraph.hyperedge``. In a
+            directed hypergraph first those of the tails and then those of the heads, each by vertex and hyperedge.
         vertex_weight: Weight of each vertex, ``(N,)``; ``None`` if all are 1.
         incidence_weight: Weight of each incidence, in the same order; ``None`` if all are 1. Give
             ``incidence_weight.unsqueeze(-1)`` to ``functional.hypergraph_attention`` as ``incidence`` to use them.
@@ -45,7 +51,7 @@ class AttributedHypergraph:
 
     def __init__(
         self,
-        hypergraph: Hypergraph,
+        hypergraph: AnyHypergraph,
         *,
         vertices: Sequence[Mapping[str, Any]] | None = None,
         hyperedges: Sequence[Mapping[str, Any]] | None = None,
@@ -56,16 +62,19 @@ class AttributedHypergraph:
         is_complex: bool = False,
     ) -> None:
         """Check the sizes and copy the tables."""
-        check_structure("hypergraph", hypergraph, Hypergraph, "from_hyperedges(…)")
+        if not isinstance(hypergraph, DirectedHypergraph):
+            check_structure("hypergraph", hypergraph, Hypergraph, "from_hyperedges(…)")
+        n_incidences = sum(pairs.n_pairs for pairs in sides(hypergraph))
         self.hypergraph = hypergraph
         self.vertices = _table("vertices", vertices, hypergraph.n_vertices)
         self.hyperedges = _table("hyperedges", hyperedges, hypergraph.n_hyperedges)
-        self.incidences = _table("incidences", incidences, hypergraph.n_incidences)
+        self.incidences = _table("incidences", incidences, n_incidences)
         self.vertex_weight = _weight("vertex_weight", vertex_weight, hypergraph.n_vertices)
-        self.incidence_weight = _weight("incidence_weight", incidence_weight, hypergraph.n_incidences)
+        self.incidence_weight = _weight("incidence_weight", incidence_weight, n_incidences)
         self.metadata = _row("metadata", {} if metadata is None else metadata)
         self.is_complex = is_complex
         _check_centroids(hypergraph, self.hyperedges)
+        _check_times(hypergraph, self.hyperedges)
 
     def equals(self, other: object) -> bool:
         """Whether both have the same hypergraph, weights, attributes and metadata.
@@ -98,8 +107,13 @@ class AttributedHypergraph:
             parts += [f"; {name}: {', '.join(keys)}"] if keys else []
         parts += [f"; metadata: {', '.join(self.metadata)}"] if self.metadata else []
         parts += ["; simplicial complex"] if self.is_complex else []
-        sizes = repr(self.hypergraph).removeprefix("Hypergraph(").removesuffix(")")
+        sizes = repr(self.hypergraph).partition("(")[2].removesuffix(")")
         return f"AttributedHypergraph({sizes}{''.join(parts)})"
+
+
+def sides(H: AnyHypergraph) -> tuple[Incidence, ...]:
+    """The incidences, or those of the tails and those of the heads."""
+    return (H.tails, H.heads) if isinstance(H, DirectedHypergraph) else (H.incidence,)
 
 
 def is_real(value: object) -> bool:
@@ -145,7 +159,7 @@ def _weight(name: str, values: Any, size: int) -> Tensor | None:
     return weight if bool((weight != 1).any()) else None
 
 
-def _check_centroids(H: Hypergraph, rows: list[Attributes]) -> None:
+def _check_centroids(H: AnyHypergraph, rows: list[Attributes]) -> None:
     marked = [number for number, row in enumerate(rows) if "centroid" in row]
     names: Names | range | set[Any] = range(H.n_vertices) if H.vertex_names is None else set(H.vertex_names.tolist())
     for number in marked:
@@ -155,6 +169,15 @@ def _check_centroids(H: Hypergraph, rows: list[Attributes]) -> None:
                 f"hyperedges[{number}] must not have the attribute 'centroid': that is the vertex that the hyperedge "
                 "was built around, an argument of Hypergraph."
             )
+
+
+def _check_times(H: AnyHypergraph, rows: list[Attributes]) -> None:
+    marked = [number for number, row in enumerate(rows) if "time" in row]
+    if marked and (H.time is not None or read_times([row.get("time") for row in rows]) is not None):
+        raise ValueError(
+            f"hyperedges[{marked[0]}] must not have the attribute 'time': times belong to the hypergraph. Pass "
+            "time=… to Hypergraph."
+        )
 
 
 def _are_same(one: Any, other: Any) -> bool:

@@ -16,12 +16,11 @@ from typing import Any, Literal, NamedTuple, NoReturn, TypeGuard, overload
 
 import numpy as np
 
-from hypergnn.io.attributed import AttributedHypergraph
+from hypergnn.io.attributed import AnyHypergraph, AttributedHypergraph
 from hypergnn.io.losses import READING, check_ignore, refuse
 from hypergnn.io.parts import Parts, Row, from_parts, labels, misread_names, to_parts
 from hypergnn.io.simplices import Simplices, choose_simplices
 from hypergnn.persistence.files import replacing
-from hypergnn.structures.hypergraph import Hypergraph
 
 
 class _Rule(NamedTuple):
@@ -57,12 +56,14 @@ _HYPERNETX_DEFAULTS = {"default_attrs": {part: {"weight": 1, "attrs": {}} for pa
 
 
 def write_hif(
-    H: Hypergraph | AttributedHypergraph, path: str | os.PathLike[str], *, ignore: Collection[str] = ()
+    H: AnyHypergraph | AttributedHypergraph, path: str | os.PathLike[str], *, ignore: Collection[str] = ()
 ) -> None:
-    """Write a hypergraph as a HIF document, with all vertices, hyperedges, names, weights, centroids and attributes.
+    """Write a hypergraph as a HIF document, with all that it has: names, weights, centroids, times and attributes.
 
     Weights of vertices and hyperedges are written twice: as ``weight``, as the format specifies, and in ``attrs``,
-    where XGI looks for them. They are omitted if all are 1. Centroids are in ``attrs``.
+    where XGI looks for them. They are omitted if all are 1. Centroids and times are in ``attrs``, dates as text
+    (ISO 8601). A directed hypergraph has the network type ``directed``, and each incidence a ``direction``, ``tail`` or
+    ``head``.
 
     Args:
         H: The hypergraph; its names must be strings or integers, and its attributes what JSON can hold.
@@ -99,7 +100,7 @@ def read_hif(
     attributes: Literal[False] = False,
     simplices: Simplices | None = None,
     ignore: Collection[str] = (),
-) -> Hypergraph: ...
+) -> AnyHypergraph: ...
 @overload
 def read_hif(
     path: str | os.PathLike[str],
@@ -114,8 +115,8 @@ def read_hif(
     attributes: bool = False,
     simplices: Simplices | None = None,
     ignore: Collection[str] = (),
-) -> Hypergraph | AttributedHypergraph:
-    """Read a hypergraph from a HIF document.
+) -> AnyHypergraph | AttributedHypergraph:
+    """Read a hypergraph from a HIF document; if its incidences have a direction, a directed one.
 
     Vertices are numbered in the order of ``nodes``, then of ``incidences``; likewise hyperedges. Ids become names,
     unless they are exactly the numbers 0, 1, 2, …. Records of the same vertex, hyperedge or incidence are merged; if
@@ -149,7 +150,7 @@ def read_hif(
     try:
         document = json.loads(content, parse_constant=_no_constant, object_pairs_hook=_object)
         _check(document)
-        parts, contradictions = _to_parts(document)
+        parts, contradictions = _to_parts(document, has_direction="direction" not in ignore)
         if not attributes and parts.metadata == _HYPERNETX_DEFAULTS:
             parts.metadata = {}
         if simplices is not None:
@@ -170,7 +171,8 @@ def read_hif(
 def _to_document(parts: Parts) -> dict[str, Any]:
     weighted = any(row.weight != 1 or "weight" in row.attrs for row in parts.hyperedges.values())
     hyperedges = {name: row if weighted else Row(row.attrs) for name, row in parts.hyperedges.items()}
-    document: dict[str, Any] = {"network-type": "asc" if parts.is_complex else "undirected"}
+    kind = "asc" if parts.is_complex else "undirected" if parts.heads is None else "directed"
+    document: dict[str, Any] = {"network-type": kind}
     if parts.metadata:
         document["metadata"] = _as_json(parts.metadata, "metadata")
     document["nodes"] = [_record({"node": name}, row, twice=True) for name, row in parts.vertices.items()]
@@ -179,11 +181,19 @@ def _to_document(parts: Parts) -> dict[str, Any]:
         _record({"edge": hyperedge, "node": vertex}, row, twice=False)
         for (vertex, hyperedge), row in parts.incidences.items()
     ]
+    if parts.heads is not None:
+        tails = [{**record, "direction": "tail"} for record in document["incidences"]]
+        document["incidences"] = tails + [
+            {**_record({"edge": hyperedge, "node": vertex}, row, twice=False), "direction": "head"}
+            for (vertex, hyperedge), row in parts.heads.items()
+        ]
     return document
 
 
 def _record(ids: dict[str, Any], row: Row, *, twice: bool) -> dict[str, Any]:
     record, attrs = dict(ids), row.attrs
+    if isinstance(attrs.get("time"), np.datetime64):
+        attrs = {**attrs, "time": str(attrs["time"])}
     if attrs:
         attrs = _as_json(attrs, f"attributes of {' and '.join(map(repr, ids.values()))}")
     if row.weight is not None or "weight" in attrs:
@@ -245,10 +255,12 @@ def _check_fields(where: str, record: dict[str, Any], rules: dict[str, _Rule], r
             raise ValueError(f"{key!r} of {where} must be {rules[key].says}; got {value!r:.60}.")
 
 
-def _to_parts(document: dict[str, Any]) -> tuple[Parts, list[str]]:
-    """The parts, and which records contradict an earlier one."""
+def _to_parts(document: dict[str, Any], *, has_direction: bool) -> tuple[Parts, list[str]]:
+    """The parts, and which records contradict an earlier one; without ``has_direction``, directions are ignored."""
     kind, contradictions = document.get("network-type"), []
-    parts = Parts(metadata=document.get("metadata", {}), is_directed=kind == "directed", is_complex=kind == "asc")
+    parts = Parts(metadata=document.get("metadata", {}), is_complex=kind == "asc")
+    if has_direction and _is_directed(document):
+        parts.heads = {}
 
     def add(listed: dict[Any, Row], name: Any, record: dict[str, Any], what: str) -> None:
         row = Row.of(record.get("attrs", {}), record.get("weight"))
@@ -264,9 +276,26 @@ def _to_parts(document: dict[str, Any]) -> tuple[Parts, list[str]]:
         vertex, hyperedge = _name(record["node"]), _name(record["edge"])
         parts.vertices.setdefault(vertex, Row())
         parts.hyperedges.setdefault(hyperedge, Row())
-        parts.is_directed |= "direction" in record
-        add(parts.incidences, (vertex, hyperedge), record, "incidence")
+        is_head = parts.heads is not None and record["direction"] == "head"
+        listed = parts.heads if parts.heads is not None and is_head else parts.incidences
+        add(listed, (vertex, hyperedge), record, "incidence")
     return parts, contradictions
+
+
+def _is_directed(document: dict[str, Any]) -> bool:
+    """Whether the incidences have a direction; raise if only some have, or if the network type forbids it."""
+    kind, incidences = document.get("network-type"), document["incidences"]
+    pointing = sum("direction" in record for record in incidences)
+    remedy = "Give ignore=('direction',) to read it as an undirected hypergraph."
+    if pointing and kind in ("undirected", "asc"):
+        raise ValueError(f"incidences must have no 'direction' if the network type is {kind!r}. {remedy}")
+    if pointing < len(incidences) and (pointing or kind == "directed"):
+        place = next(place for place, record in enumerate(incidences) if "direction" not in record)
+        raise ValueError(
+            f'each incidence of a directed hypergraph must have a \'direction\', "tail" or "head"; '
+            f"incidences[{place}] has none. {remedy}"
+        )
+    return pointing > 0 or kind == "directed"
 
 
 def _name(value: Any) -> Hashable:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 from hypergnn._utils.extras import import_extra
 from hypergnn.io.attributed import AttributedHypergraph
-from hypergnn.io.losses import check_holds, refuse
+from hypergnn.io.losses import check_holds, check_undirected, refuse
 from hypergnn.io.named import bare, parts_of
 from hypergnn.io.parts import Parts, Row, from_parts
 from hypergnn.structures.hypergraph import Hypergraph
@@ -31,6 +31,7 @@ def to_hypernetx(H: Hypergraph | AttributedHypergraph, *, ignore: Collection[str
         ({0: [0, 1], 1: [1]}, 3.0)
     """
     holder, lacking = "a HyperNetX hypergraph", ("isolated", "empty")
+    check_undirected(H, holder)
     parts = parts_of(H, holder, ignore, (*lacking, "metadata"))
     check_holds(bare(H), holder, lacking, [word for word in ignore if word in lacking])
     spare = ", ".join(repr(key) for key in parts.metadata if key != "name")
@@ -98,7 +99,7 @@ def from_hypernetx(
         incidences={(node, edge): row for (edge, node), row in _properties(hypergraph.incidences).items()},
         metadata={} if hypergraph.name is None else {"name": hypergraph.name},
     )
-    return from_parts(parts, ignore=ignore, attributes=attributes)
+    return cast(Hypergraph | AttributedHypergraph, from_parts(parts, ignore=ignore, attributes=attributes))
 
 
 def _used(rows: dict[Hashable, Row], names: Any) -> dict[Hashable, dict[str, Any]]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 from hypergnn._utils.extras import import_extra
-from hypergnn.io.attributed import AttributedHypergraph
+from hypergnn.io.attributed import AnyHypergraph, AttributedHypergraph
 from hypergnn.io.losses import refuse
-from hypergnn.io.parts import Parts, Row, from_parts, misread_names, to_parts
+from hypergnn.io.parts import Pair, Parts, Row, from_parts, misread_names, to_parts
 from hypergnn.io.simplices import Simplices, choose_simplices
-from hypergnn.structures.hypergraph import Hypergraph
+from hypergnn.structures.directed import DirectedHypergraph
 
 if TYPE_CHECKING:
     import networkx
@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 _SIDES = ("vertex", "hyperedge")  # in the order of NetworkX: bipartite=0 and bipartite=1
 
 
-def to_networkx(H: Hypergraph | AttributedHypergraph, *, ignore: Collection[str] = ()) -> networkx.Graph:
+def to_networkx(H: AnyHypergraph | AttributedHypergraph, *, ignore: Collection[str] = ()) -> networkx.Graph:
     """Return the bipartite graph of vertices and hyperedges, with one edge per incidence.
+
+    A directed hypergraph becomes a ``DiGraph``: arcs lead from the vertices of a tail to the hyperedge, and from the
+    hyperedge to the vertices of its head.
 
     Its nodes are ``("vertex", name)`` and ``("hyperedge", name)``, so that a vertex and a hyperedge may share a name;
     without names, the numbers are used. Node attributes are ``bipartite``, 0 for vertices and 1 for hyperedges;
@@ -40,7 +43,8 @@ def to_networkx(H: Hypergraph | AttributedHypergraph, *, ignore: Collection[str]
         {'bipartite': 1, 'weight': 3.0}
     """
     parts = parts_of(H, "a NetworkX graph", ignore)
-    graph = import_extra("networkx", "interop").Graph()
+    networkx = import_extra("networkx", "interop")
+    graph = networkx.Graph() if parts.heads is None else networkx.DiGraph()
     if any("bipartite" in row.attrs for row in (*parts.vertices.values(), *parts.hyperedges.values())):
         raise ValueError("an attribute must not be called 'bipartite': NetworkX marks the two sides by it. Rename it.")
     graph.graph.update(parts.metadata)
@@ -53,6 +57,10 @@ def to_networkx(H: Hypergraph | AttributedHypergraph, *, ignore: Collection[str]
         (("vertex", vertex), ("hyperedge", hyperedge), row.flat(f"incidence of {vertex!r} and {hyperedge!r}"))
         for (vertex, hyperedge), row in parts.incidences.items()
     )
+    graph.add_edges_from(
+        (("hyperedge", hyperedge), ("vertex", vertex), row.flat(f"incidence of {vertex!r} and {hyperedge!r}"))
+        for (vertex, hyperedge), row in (parts.heads or {}).items()
+    )
     return graph
 
 
@@ -62,7 +70,7 @@ def from_networkx(
     *,
     attributes: Literal[False] = False,
     ignore: Collection[str] = (),
-) -> Hypergraph: ...
+) -> AnyHypergraph: ...
 @overload
 def from_networkx(
     graph: networkx.Graph,
@@ -75,13 +83,14 @@ def from_networkx(
     *,
     attributes: bool = False,
     ignore: Collection[str] = (),
-) -> Hypergraph | AttributedHypergraph:
-    """Make a hypergraph from a bipartite graph.
+) -> AnyHypergraph | AttributedHypergraph:
+    """Make a hypergraph from a bipartite graph, and a directed one from a bipartite ``DiGraph``.
 
     Args:
         graph: Each node must have the attribute ``bipartite``, 0 for vertices and 1 for hyperedges. The attributes
             ``weight`` and ``centroid`` of hyperedges are read. Nodes ``("vertex", name)`` and ``("hyperedge", name)``
-            become ``name``.
+            become ``name``. In a ``DiGraph``, an arc from a vertex to a hyperedge puts the vertex into the tail, an arc
+            from the hyperedge into the head. For a ``DiGraph`` of vertices alone, see :func:`from_networkx_arcs`.
         attributes: Whether to return an :class:`~hypergnn.io.AttributedHypergraph`, with all attributes and weights.
         ignore: What may be dropped, see :mod:`hypergnn.io.losses`.
 
@@ -102,9 +111,10 @@ def from_networkx(
     side = dict(graph.nodes(data="bipartite"))
     for node, value in side.items():
         if value not in (0, 1):
-            raise ValueError(f"nodes must have bipartite=0 (vertices) or 1 (hyperedges); {node!r} has {value!r}.")
+            arcs = " If all nodes are vertices, use from_networkx_arcs." if graph.is_directed() else ""
+            raise ValueError(f"nodes must have bipartite=0 (vertices) or 1 (hyperedges); {node!r} has {value!r}.{arcs}")
     names = [_names([node for node in graph if side[node] == value], _SIDES[value]) for value in (0, 1)]
-    parts = Parts(metadata=graph.graph, is_directed=graph.is_directed())
+    parts = Parts(metadata=graph.graph, heads={} if graph.is_directed() else None)
     for node, found in graph.nodes(data=True):
         nodes = parts.hyperedges if side[node] else parts.vertices
         nodes[names[side[node]][node]] = Row.of({key: value for key, value in found.items() if key != "bipartite"})
@@ -113,17 +123,58 @@ def from_networkx(
             raise ValueError(f"edges must join a vertex and a hyperedge; {one!r} and {other!r} are on the same side.")
         vertex, hyperedge = (other, one) if side[one] else (one, other)
         pair = names[0][vertex], names[1][hyperedge]
-        if pair in parts.incidences and not parts.is_directed:
+        listed = parts.heads if side[one] and parts.heads is not None else parts.incidences
+        if pair in listed:
             raise ValueError(
                 f"incidences must be unique; vertex {vertex!r} occurs several times in hyperedge {hyperedge!r}. "
                 "Remove the repetitions."
             )
-        parts.incidences[pair] = Row.of(found)
+        listed[pair] = Row.of(found)
     return from_parts(parts, ignore=ignore, attributes=attributes)
 
 
-def to_xgi(H: Hypergraph | AttributedHypergraph, *, ignore: Collection[str] = ()) -> xgi.Hypergraph:
+def from_networkx_arcs(graph: networkx.DiGraph, *, ignore: Collection[str] = ()) -> DirectedHypergraph:
+    """Make a directed hypergraph from a directed graph: one hyperedge per arc, with one sender and one receiver.
+
+    For one hyperedge per vertex, which sends to all that its arcs lead to, see
+    :func:`hypergnn.construct.from_neighbourhoods`.
+
+    Args:
+        graph: A ``DiGraph``. Its nodes are the vertices, and hyperedges are named ``(source, target)``. The attribute
+            ``weight`` of an arc is the weight of its hyperedge.
+        ignore: What may be dropped, see :mod:`hypergnn.io.losses`: ``"attrs"``, ``"vertex_weights"``, ``"metadata"``.
+
+    Raises:
+        TypeError: If ``graph`` is not directed.
+        ValueError: If there are several arcs from one node to another, or something would be lost.
+
+    Example:
+        >>> import networkx
+        >>> from hypergnn import io
+        >>> io.from_networkx_arcs(networkx.DiGraph([("a", "b"), ("a", "c")])).to_hyperedges()
+        [([0], [1]), ([0], [2])]
+    """
+    networkx = import_extra("networkx", "interop")
+    if not isinstance(graph, networkx.DiGraph):
+        raise TypeError(f"graph must be a networkx.DiGraph; got {type(graph).__name__}.")
+    parts = Parts(heads={}, metadata=graph.graph, vertices={node: Row.of(row) for node, row in graph.nodes(data=True)})
+    heads: dict[Pair, Row] = {}
+    for source, target, found in graph.edges(data=True):
+        name = (source, target)
+        if name in parts.hyperedges:
+            raise ValueError(f"arcs must be unique; there are several from {source!r} to {target!r}. Unite them.")
+        parts.hyperedges[name] = Row.of(found)
+        parts.incidences[source, name], heads[target, name] = Row(), Row()
+    parts.heads = heads
+    return cast(DirectedHypergraph, from_parts(parts, ignore=ignore, attributes=False))
+
+
+def to_xgi(
+    H: AnyHypergraph | AttributedHypergraph, *, ignore: Collection[str] = ()
+) -> xgi.Hypergraph | xgi.DiHypergraph:
     """Return an XGI hypergraph with the same names, and ``weight`` and ``centroid`` as edge attributes.
+
+    A directed hypergraph becomes an ``xgi.DiHypergraph``.
 
     Args:
         H: The hypergraph.
@@ -138,48 +189,50 @@ def to_xgi(H: Hypergraph | AttributedHypergraph, *, ignore: Collection[str] = ()
     """
     holder = "an XGI hypergraph"
     parts = parts_of(H, holder, ignore, ("incidence_weights", "attrs"))
-    cells = parts.incidences.values()
+    cells = [row for _, row in parts.cells()]
     lost = {
         "incidence_weights": "the weights of incidences" if any(row.weight is not None for row in cells) else "",
         "attrs": "attributes of incidences" if any(row.attrs for row in cells) else "",
     }
     refuse(holder, lost, [word for word in ignore if word in lost], tuple(lost))
-    made: xgi.Hypergraph = import_extra("xgi", "interop").Hypergraph()
+    library = import_extra("xgi", "interop")
+    made: Any = library.Hypergraph() if parts.heads is None else library.DiHypergraph()
     made._net_attr.update(parts.metadata)
     made.add_nodes_from((name, row.flat(f"vertex {name!r}")) for name, row in parts.vertices.items())
-    for hyperedge, members in parts.members().items():
-        made.add_edge(members, idx=hyperedge)
+    tails, heads = parts.members(), parts.members(of_heads=True)
+    for hyperedge, members in tails.items():
+        made.add_edge(members if parts.heads is None else (members, heads[hyperedge]), idx=hyperedge)
         made.set_edge_attributes({hyperedge: parts.hyperedges[hyperedge].flat(f"hyperedge {hyperedge!r}")})
-    return made
+    return cast("xgi.Hypergraph | xgi.DiHypergraph", made)
 
 
 @overload
 def from_xgi(
-    hypergraph: xgi.Hypergraph,
+    hypergraph: xgi.Hypergraph | xgi.DiHypergraph,
     *,
     attributes: Literal[False] = False,
     simplices: Simplices | None = None,
     ignore: Collection[str] = (),
-) -> Hypergraph: ...
+) -> AnyHypergraph: ...
 @overload
 def from_xgi(
-    hypergraph: xgi.Hypergraph,
+    hypergraph: xgi.Hypergraph | xgi.DiHypergraph,
     *,
     attributes: Literal[True],
     simplices: Simplices | None = None,
     ignore: Collection[str] = (),
 ) -> AttributedHypergraph: ...
 def from_xgi(
-    hypergraph: xgi.Hypergraph,
+    hypergraph: xgi.Hypergraph | xgi.DiHypergraph,
     *,
     attributes: bool = False,
     simplices: Simplices | None = None,
     ignore: Collection[str] = (),
-) -> Hypergraph | AttributedHypergraph:
+) -> AnyHypergraph | AttributedHypergraph:
     """Make a hypergraph from an XGI hypergraph, with ``weight`` and ``centroid`` from the attributes of its edges.
 
     Args:
-        hypergraph: An ``xgi.Hypergraph``, or with ``ignore=("direction",)`` an ``xgi.DiHypergraph``, or with
+        hypergraph: An ``xgi.Hypergraph``; an ``xgi.DiHypergraph``, which becomes a directed hypergraph; or with
             ``ignore=("asc",)`` an ``xgi.SimplicialComplex``.
         attributes: Whether to return an :class:`~hypergnn.io.AttributedHypergraph`, with all attributes and weights.
         simplices: Which simplices of a complex become hyperedges, ``"all"`` or ``"maximal"``, as in :func:`read_hif`.
@@ -196,12 +249,15 @@ def from_xgi(
     if not isinstance(hypergraph, (xgi.Hypergraph, xgi.DiHypergraph)):
         raise TypeError(f"hypergraph must be an xgi.Hypergraph; got {type(hypergraph).__name__}.")
     described = xgi.to_hif_dict(hypergraph)
+    cells: dict[str, dict[Pair, Row]] = {"tail": {}, "head": {}}
+    for record in described["incidences"]:
+        cells[record.get("direction", "tail")][record["node"], record["edge"]] = Row()
     parts = Parts(
         vertices={node: Row.of(hypergraph.nodes[node]) for node in hypergraph.nodes},
         hyperedges={edge: Row.of(hypergraph.edges[edge]) for edge in hypergraph.edges},
-        incidences={(record["node"], record["edge"]): Row() for record in described["incidences"]},
+        incidences=cells["tail"],
+        heads=cells["head"] if isinstance(hypergraph, xgi.DiHypergraph) else None,
         metadata=described["metadata"],
-        is_directed=isinstance(hypergraph, xgi.DiHypergraph),
         is_complex=isinstance(hypergraph, xgi.SimplicialComplex),
     )
     if simplices is not None:
@@ -210,13 +266,13 @@ def from_xgi(
     return from_parts(parts, ignore=ignore, attributes=attributes)
 
 
-def bare(H: Hypergraph | AttributedHypergraph) -> Hypergraph:
+def bare(H: AnyHypergraph | AttributedHypergraph) -> AnyHypergraph:
     """The hypergraph without attributes."""
     return H.hypergraph if isinstance(H, AttributedHypergraph) else H
 
 
 def parts_of(
-    H: Hypergraph | AttributedHypergraph, holder: str, ignore: Collection[str], allowed: tuple[str, ...] = ()
+    H: AnyHypergraph | AttributedHypergraph, holder: str, ignore: Collection[str], allowed: tuple[str, ...] = ()
 ) -> Parts:
     """Split ``H`` into parts; raise for names that would be misread and for complexes, unless ignored."""
     misread = misread_names(bare(H))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -14,8 +14,9 @@ from torch import Tensor
 
 from hypergnn._utils.checks import check_choice
 from hypergnn._utils.extras import import_extra
-from hypergnn.io.losses import check_holds, refuse
+from hypergnn.io.losses import check_holds, check_undirected, refuse
 from hypergnn.structures.batches import HypergraphBatch, batch
+from hypergnn.structures.directed import DirectedHypergraph
 from hypergnn.structures.hypergraph import Hypergraph
 
 if TYPE_CHECKING:
@@ -23,19 +24,30 @@ if TYPE_CHECKING:
     from scipy import sparse
     from torch_geometric.data import Data
 
+Weights = npt.NDArray[np.float64]
+Sparse: TypeAlias = "sparse.sparray | sparse.spmatrix"
 _PYG_ATTRIBUTES = {
     "centroid": "hyperedge_centroid",
     "vertex_names": "vertex_names",
     "hyperedge_names": "hyperedge_names",
+    "time": "hyperedge_time",
 }
 
 
-def to_scipy(H: Hypergraph, *, ignore: Collection[str] = ()) -> tuple[sparse.csr_array, npt.NDArray[np.float64]]:
+@overload
+def to_scipy(H: Hypergraph, *, ignore: Collection[str] = ()) -> tuple[sparse.csr_array, Weights]: ...
+@overload
+def to_scipy(
+    H: DirectedHypergraph, *, ignore: Collection[str] = ()
+) -> tuple[sparse.csr_array, sparse.csr_array, Weights]: ...
+def to_scipy(H: Hypergraph | DirectedHypergraph, *, ignore: Collection[str] = ()) -> tuple[Any, ...]:
     """Return the ``(N, M)`` incidence matrix of zeros and ones, and the ``(M,)`` hyperedge weights.
+
+    Of a directed hypergraph, return the matrix of the tails, the matrix of the heads, and the weights.
 
     Args:
         H: The hypergraph.
-        ignore: What may be dropped, see :mod:`hypergnn.io.losses`: ``"names"``, ``"centroids"``.
+        ignore: What may be dropped, see :mod:`hypergnn.io.losses`: ``"names"``, ``"centroids"``, ``"times"``.
 
     Example:
         >>> from hypergnn import Hypergraph, io
@@ -44,23 +56,38 @@ def to_scipy(H: Hypergraph, *, ignore: Collection[str] = ()) -> tuple[sparse.csr
         >>> incidence.toarray().tolist(), weight.tolist()
         ([[1.0, 0.0], [1.0, 1.0], [0.0, 0.0]], [1.0, 2.0])
     """
-    check_holds(H, "an incidence matrix", ("names", "centroids"), ignore)
-    return H.to_scipy(), H.weight.cpu().numpy().copy()
+    check_holds(H, "an incidence matrix", ("names", "centroids", "times"), ignore)
+    weight = H.weight.cpu().numpy().copy()
+    return (*H.to_scipy(), weight) if isinstance(H, DirectedHypergraph) else (H.to_scipy(), weight)
 
 
-def from_scipy(incidence: sparse.sparray | sparse.spmatrix, weight: Any = None) -> Hypergraph:
+@overload
+def from_scipy(incidence: Sparse, weight: Any = None, *, heads: None = None) -> Hypergraph: ...
+@overload
+def from_scipy(incidence: Sparse, weight: Any = None, *, heads: Sparse) -> DirectedHypergraph: ...
+def from_scipy(
+    incidence: Sparse, weight: Any = None, *, heads: Sparse | None = None
+) -> Hypergraph | DirectedHypergraph:
     """Make a hypergraph from a sparse ``(N, M)`` matrix of zeros and ones and the hyperedge weights.
 
     Args:
         incidence: One row per vertex and one column per hyperedge.
         weight: One positive weight per hyperedge; all ones if omitted.
+        heads: A second matrix of the same shape makes a directed hypergraph: ``incidence`` holds the tails, and this
+            one the heads.
 
     Example:
+        >>> import hypergnn as hg
         >>> from hypergnn import Hypergraph, io
         >>> H = Hypergraph.from_hyperedges([[0, 1], [1]], n_vertices=3, weight=[1.0, 2.0])
         >>> io.from_scipy(*io.to_scipy(H)).equals(H)
         True
+        >>> tails, heads, weight = io.to_scipy(hg.DirectedHypergraph.from_hyperedges([([0], [1, 2])], n_vertices=3))
+        >>> io.from_scipy(tails, weight, heads=heads).to_hyperedges()
+        [([0], [1, 2])]
     """
+    if heads is not None:
+        return DirectedHypergraph.from_scipy(incidence, heads, weight)
     return Hypergraph.from_scipy(incidence, weight)
 
 
@@ -69,8 +96,9 @@ def to_pyg(H: Hypergraph, *, kind: str = "Data", dtype: torch.dtype = torch.floa
 
     It has ``hyperedge_index`` (``edge_index`` in a ``HyperGraphData``), ``hyperedge_weight``, ``num_nodes`` and
     ``num_hyperedges``. PyG infers the number of hyperedges from the largest id and so misses empty ones at the end;
-    hence ``num_hyperedges``. If ``H`` has them, ``hyperedge_centroid``, ``vertex_names`` and ``hyperedge_names`` are
-    added. A batch becomes a PyG ``Batch`` of :class:`hypergnn.pyg.HypergraphData`, which PyG's loaders join rightly.
+    hence ``num_hyperedges``. If ``H`` has them, ``hyperedge_centroid``, ``vertex_names``, ``hyperedge_names`` and
+    ``hyperedge_time`` are added. A batch becomes a PyG ``Batch`` of :class:`hypergnn.pyg.HypergraphData`, which PyG's
+    loaders join rightly.
 
     Args:
         H: The hypergraph, or a batch of several.
@@ -83,6 +111,7 @@ def to_pyg(H: Hypergraph, *, kind: str = "Data", dtype: torch.dtype = torch.floa
         Data(num_nodes=3, hyperedge_index=[2, 3], hyperedge_weight=[3], num_hyperedges=3)
     """
     check_choice("kind", kind, ("Data", "HyperGraphData"))
+    check_undirected(H, "a PyG data object")
     if isinstance(H, HypergraphBatch):
         return _to_pyg_batch(H, kind, dtype)
     data = import_extra("torch_geometric.data.hypergraph_data", "interop")
@@ -174,14 +203,15 @@ def to_dhg(H: Hypergraph, *, ignore: Collection[str] = ()) -> dhg.Hypergraph:
     Args:
         H: The hypergraph. It must have a vertex and no two hyperedges with the same vertices: DHG would merge them,
             which changes weights and the numbers of other hyperedges.
-        ignore: What may be dropped, see :mod:`hypergnn.io.losses`: ``"names"``, ``"centroids"``.
+        ignore: What may be dropped, see :mod:`hypergnn.io.losses`: ``"names"``, ``"centroids"``, ``"times"``.
 
     Example:
         >>> from hypergnn import Hypergraph, io
         >>> io.to_dhg(Hypergraph.from_hyperedges([[0, 1], [1]], n_vertices=3))
         Hypergraph(num_v=3, num_e=2)
     """
-    check_holds(H, "a DHG hypergraph", ("names", "centroids"), ignore)
+    check_undirected(H, "a DHG hypergraph")
+    check_holds(H, "a DHG hypergraph", ("names", "centroids", "times"), ignore)
     if H.n_vertices == 0:
         raise ValueError("a DHG hypergraph must have at least one vertex; got none.")
     members = list(map(tuple, H.to_hyperedges()))

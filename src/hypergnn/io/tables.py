@@ -13,9 +13,12 @@ from hypergnn._utils.checks import Names, are_integers
 from hypergnn._utils.extras import import_extra
 from hypergnn._utils.table_files import column_names, is_csv, read_file, shown, suffix_of
 from hypergnn._utils.table_sources import quoted
+from hypergnn._utils.times import read_times
 from hypergnn.io.losses import check_holds, check_ignore, refuse
 from hypergnn.io.parts import labels, misread_names, number
 from hypergnn.persistence.files import replacing
+from hypergnn.structures.directed import DirectedHypergraph
+from hypergnn.structures.directed_parts import ROLES
 from hypergnn.structures.hypergraph import Hypergraph
 from hypergnn.structures.incidence import Ids
 
@@ -25,10 +28,16 @@ if TYPE_CHECKING:
 _WRITING = ("names", "centroids", "isolated", "empty")
 
 
-def write_incidence_table(H: Hypergraph, path: str | os.PathLike[str], *, ignore: Collection[str] = ()) -> None:
+def write_incidence_table(
+    H: Hypergraph | DirectedHypergraph, path: str | os.PathLike[str], *, ignore: Collection[str] = ()
+) -> None:
     """Write one row per incidence, with columns ``vertex``, ``hyperedge`` and, unless all are 1, ``weight``.
 
-    The columns hold names, or numbers if there are no names. The weight of a hyperedge is repeated in all its rows.
+    A directed hypergraph has a column ``role`` as well, ``tail`` or ``head``; hyperedges with times make a column
+    ``time``.
+
+    The columns hold names, or numbers if there are no names. The weight and the time of a hyperedge are repeated in all
+    its rows.
 
     Args:
         H: The hypergraph. The names of its vertices must be all text or all integers, and so must those of its
@@ -59,10 +68,16 @@ def write_incidence_table(H: Hypergraph, path: str | os.PathLike[str], *, ignore
     if odd:
         vertices, hyperedges = labels(None, H.n_vertices), labels(None, H.n_hyperedges)
     check_holds(H, "a table of incidences", _WRITING[1:], [word for word in ignore if word != "names"])
-    vertex, hyperedge = H.vertex.cpu().numpy(), H.hyperedge.cpu().numpy()
+    pairs = (H.tails, H.heads) if isinstance(H, DirectedHypergraph) else (H.incidence,)
+    vertex = np.concatenate([one.rows().cpu().numpy() for one in pairs])
+    hyperedge = np.concatenate([one.members.cpu().numpy() for one in pairs])
     columns = {"vertex": _column(vertices).take(vertex), "hyperedge": _column(hyperedges).take(hyperedge)}
+    if isinstance(H, DirectedHypergraph):
+        columns["role"] = pyarrow.array(np.repeat(np.array(ROLES), [one.n_pairs for one in pairs]))
     if bool((H.weight != 1).any()):
         columns["weight"] = pyarrow.array(H.weight.cpu().numpy()[hyperedge])
+    if H.time is not None:
+        columns["time"] = _time_column(H.time).take(hyperedge)
     table = pyarrow.table(columns)
     with replacing(path) as file:
         if suffix == ".csv":
@@ -77,8 +92,10 @@ def read_incidence_table(
     vertex: str = "vertex",
     hyperedge: str = "hyperedge",
     weight: str | None = None,
+    role: str | None = None,
+    time: str | None = None,
     ignore: Collection[str] = (),
-) -> Hypergraph:
+) -> Hypergraph | DirectedHypergraph:
     r"""Read a hypergraph from a table with one row per incidence.
 
     Vertices and hyperedges are numbered in order of first appearance. The values become names, unless they are exactly
@@ -89,6 +106,9 @@ def read_incidence_table(
         vertex: The column of vertices, text or integers.
         hyperedge: The column of hyperedges, text or integers.
         weight: The column of weights, equal in all rows of a hyperedge; if omitted, all weights are 1.
+        role: The column that says whether the vertex is in the ``tail`` or in the ``head`` of the hyperedge; the result
+            is then a directed hypergraph.
+        time: The column of times, numbers or dates, equal in all rows of a hyperedge.
         ignore: ``("attrs",)`` to drop other columns.
 
     Raises:
@@ -106,7 +126,7 @@ def read_incidence_table(
         (Hypergraph(2 vertices, 2 hyperedges, 3 incidences, weighted), ['Ann', 'Bob'])
     """
     check_ignore(ignore, ("attrs",))
-    asked = [vertex, hyperedge] + ([] if weight is None else [weight])
+    asked = [vertex, hyperedge, *(column for column in (weight, role, time) if column is not None)]
     try:
         is_text, names = is_csv(path), column_names(path)
         if not names:
@@ -114,14 +134,16 @@ def read_incidence_table(
         for column in asked:
             if column not in names:
                 raise ValueError(f"the table must have one column {column!r}; the columns are {quoted(names, 20)}.")
-        if weight is None and "weight" in names and "attrs" not in ignore:
-            raise ValueError(
-                "the table has a column 'weight': give weight='weight' to read it, or ignore=('attrs',) to drop it."
-            )
+        for what, asked_for in (("weight", weight), ("time", time)):
+            if asked_for is None and what in names and what not in asked and "attrs" not in ignore:
+                raise ValueError(
+                    f"the table has a column {what!r}: give {what}={what!r} to read it, or ignore=('attrs',) to drop "
+                    "it."
+                )
         spare = [column for column in names if column not in asked]
         lost = f"the columns {quoted(spare, 20)}" if spare else ""
         refuse("a Hypergraph", {"attrs": lost}, ignore, ("attrs",))
-        table = read_file(path, text=asked[:2], columns=asked)
+        table = read_file(path, text=[vertex, hyperedge, *([] if role is None else [role])], columns=asked)
         for column in asked:
             if table[column].null_count:
                 raise ValueError(
@@ -129,16 +151,14 @@ def read_incidence_table(
                 )
         vertex_ids, vertex_names, n_vertices = _encode(table[vertex], vertex, is_text)
         hyperedge_ids, hyperedge_names, n_hyperedges = _encode(table[hyperedge], hyperedge, is_text)
-        weights = None if weight is None else _weights(table[weight].to_numpy(), hyperedge_ids, n_hyperedges)
-        return Hypergraph.from_incidence(
-            vertex_ids,
-            hyperedge_ids,
-            n_vertices,
-            n_hyperedges,
-            weight=weights,
-            vertex_names=vertex_names,
-            hyperedge_names=hyperedge_names,
-        )
+        of_each = (hyperedge_ids, n_hyperedges)
+        weights = None if weight is None else _one_each("weight", table[weight].to_numpy(), *of_each)
+        times = None if time is None else _one_each("time", _read_times(table[time], time), *of_each)
+        given = (n_vertices, n_hyperedges, weights, None, vertex_names, hyperedge_names, times)
+        if role is None:
+            return Hypergraph.from_incidence(vertex_ids, hyperedge_ids, *given)
+        roles = np.array(table[role].to_pylist(), dtype=object)
+        return DirectedHypergraph.from_incidence(vertex_ids, hyperedge_ids, roles, *given)
     except (ValueError, TypeError) as error:  # pyarrow's errors are subclasses of these
         raise ValueError(f"cannot read {shown(path)} as a table of incidences: {error}") from error
 
@@ -171,17 +191,40 @@ def _encode(column: pyarrow.ChunkedArray, name: str, is_text: bool) -> tuple[Ids
     return own[encoded.indices.to_numpy(zero_copy_only=False)], names, len(values)
 
 
-def _weights(rows: npt.NDArray[Any], hyperedge: Ids, n_hyperedges: int) -> npt.NDArray[Any]:
-    weights = np.empty(n_hyperedges, dtype=rows.dtype)
-    weights[hyperedge] = rows
-    differing = np.flatnonzero(weights[hyperedge] != rows)
+def _one_each(what: str, rows: npt.NDArray[Any], hyperedge: Ids, n_hyperedges: int) -> npt.NDArray[Any]:
+    """The weight or the time of each hyperedge, from those of the rows."""
+    found = np.empty(n_hyperedges, dtype=rows.dtype)
+    found[hyperedge] = rows
+    differing = np.flatnonzero(found[hyperedge] != rows)
     if differing.size:
         row = int(differing[0])
         raise ValueError(
-            "all rows of a hyperedge must have the same weight; "
-            f"row {row} has {rows[row]}, another row of its hyperedge has {weights[hyperedge[row]]}."
+            f"all rows of a hyperedge must have the same {what}; "
+            f"row {row} has {rows[row]}, another row of its hyperedge has {found[hyperedge[row]]}."
         )
-    return weights
+    return found
+
+
+def _time_column(times: Names) -> pyarrow.Array:
+    """The time of each hyperedge as a column; dates are timestamps without a time zone."""
+    pyarrow = import_extra("pyarrow", "tables")
+    if times.dtype.kind != "M":
+        return pyarrow.array(times)
+    unit, _ = np.datetime_data(times.dtype)
+    if unit in ("Y", "M", "W", "D"):
+        return pyarrow.array(times.astype("datetime64[D]"))
+    return pyarrow.array(times if unit in ("s", "ms", "us", "ns") else times.astype("datetime64[us]"))
+
+
+def _read_times(column: pyarrow.ChunkedArray, name: str) -> npt.NDArray[Any]:
+    """The time of each row."""
+    values: npt.NDArray[Any] = column.to_numpy()
+    if values.dtype.kind == "O":
+        found = read_times(values.tolist())
+        if found is None and len(values):
+            raise ValueError(f"column {name!r} must hold numbers or dates, such as 2024-05-17; got {values[0]!r}.")
+        return values if found is None else found
+    return values
 
 
 def _unwritable(names: list[Any], suffix: str) -> str:
