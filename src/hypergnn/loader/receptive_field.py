@@ -13,6 +13,7 @@ from hypergnn._utils.checks import as_ids, check_size
 from hypergnn.structures.base import Direction
 from hypergnn.structures.block import Block, GraphBlock, Reach
 from hypergnn.structures.directed import DirectedHypergraph
+from hypergnn.structures.directed_blocks import blocks_of
 from hypergnn.structures.graph import Graph
 from hypergnn.structures.hypergraph import Hypergraph
 from hypergnn.structures.shared_graph import SharedGraph
@@ -98,7 +99,7 @@ def _reach(structure: Graph | SharedGraph, made: Vertices, attention: bool) -> R
 def _block(structure: Structure, made: Vertices, read: Vertices, reaches: list[Reach], direction: Direction) -> Any:
     """The block of one direction, or the pair of both."""
     if isinstance(structure, DirectedHypergraph):
-        return structure._blocks(made, reaches, read, direction)
+        return blocks_of(structure, made, reaches, read, direction)
     if isinstance(structure, Hypergraph):
         return Block._around(structure, made, reaches[0], read)
     if isinstance(structure, SharedGraph):

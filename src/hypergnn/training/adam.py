@@ -20,33 +20,36 @@ class Adam:
     Args:
         parameters: The parameters by name, each ``(trials, ...)``; updated in place.
         rate: The learning rate.
-        decay: The factor of the L2 penalty.
+        decay: The factor of the L2 penalty, of all parameters or of each by name.
     """
 
-    def __init__(self, parameters: Mapping[str, Tensor], rate: float, decay: float) -> None:
+    def __init__(self, parameters: Mapping[str, Tensor], rate: float, decay: float | Mapping[str, float]) -> None:
         """Start with moments of zero."""
         self.parameters, self.rate, self.decay, self.steps = parameters, rate, decay, 0
         self.means = {name: torch.zeros_like(one) for name, one in parameters.items()}
         self.squares = {name: torch.zeros_like(one) for name, one in parameters.items()}
-        self._steps: list[tuple[Tensor, AdamStep]] | None = None
+        self._steps: list[tuple[Tensor, float, AdamStep]] | None = None
 
     @torch.no_grad()
     def step(self) -> None:
         """Take one step along the gradients, then clear them."""
         self.steps += 1
-        for parameter, step in self._prepared():
+        for parameter, decay, step in self._prepared():
             if parameter.grad is not None:
-                step(parameter.grad, self.rate, self.decay, self.steps)
+                step(parameter.grad, self.rate, decay, self.steps)
                 parameter.grad = None
 
-    def _prepared(self) -> list[tuple[Tensor, AdamStep]]:
-        """Each parameter with its step function, created at the first step."""
+    def _prepared(self) -> list[tuple[Tensor, float, AdamStep]]:
+        """Each parameter with its penalty and its step function, created at the first step."""
         if self._steps is None:
             self._steps = [
-                (one, backend_for(one).adam(one, self.means[name], self.squares[name]))
+                (one, self._decay_of(name), backend_for(one).adam(one, self.means[name], self.squares[name]))
                 for name, one in self.parameters.items()
             ]
         return self._steps
+
+    def _decay_of(self, name: str) -> float:
+        return self.decay[name] if isinstance(self.decay, Mapping) else self.decay
 
     def select(self, parameters: Mapping[str, Tensor], chosen: Tensor) -> Adam:
         """The optimiser of some of the trials, with its moments.

@@ -10,6 +10,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -18,11 +19,12 @@ from torch.nn import Parameter
 
 from hypergnn.kernels.cpu.buffers import reused_buffers
 from hypergnn.kernels.dropout import seeded
-from hypergnn.models import Config, Network
+from hypergnn.models import KINDS, Config, Network
+from hypergnn.models.network import followed
 from hypergnn.structures.sparse_features import SparseFeatures
 from hypergnn.training.adam import Adam
-from hypergnn.training.losses import Losses, is_true, losses_of
-from hypergnn.training.plan import Part, Plan, Task
+from hypergnn.training.losses import Losses, disagreement, is_true, losses_of, sum_of
+from hypergnn.training.plan import Part, Plan, Task, Together
 
 Parameters = dict[str, Parameter]
 OnLosses = Callable[[int, Losses], object]
@@ -61,6 +63,16 @@ class _State:
     curves: list[dict[str, list[float]]] = field(default_factory=list)
 
 
+class Checkpoints(Protocol):
+    """Where the state of trials in training is saved, and restored from."""
+
+    def load(self, state: _State) -> int:
+        """Restore the state, in place, if it was saved; return the epoch to continue with."""
+
+    def save(self, state: _State, epoch: int) -> None:
+        """Save the state, if it is time, with the epoch to continue with."""
+
+
 def train(
     plan: Plan,
     config: Config,
@@ -69,6 +81,7 @@ def train(
     on_epoch: Callable[[int, int], None] | None = None,
     on_losses: OnLosses | None = None,
     start: Mapping[str, Tensor] | None = None,
+    checkpoints: Checkpoints | None = None,
 ) -> Iterator[Trial]:
     """Train one trial per seed together, and yield each as soon as it ends.
 
@@ -79,10 +92,13 @@ def train(
         on_epoch: Called after each epoch with its number and the number of trials still in training.
         on_losses: Called after each epoch with its number and the losses of the trials still in training. If it returns
             ``True``, they all end with this epoch.
-        start: Parameters to start from, the same for each trial; drawn from the seed if omitted.
+        start: Parameters to start from, the same for each trial; if omitted, those of the plan, or else drawn from the
+            seed.
+        checkpoints: Where to save the state after an epoch, and to continue from.
     """
+    given = plan.start if start is None else start
     with reused_buffers():
-        yield from _train(plan, config, seeds, on_epoch, on_losses, start)
+        yield from _train(plan, config, seeds, on_epoch, on_losses, given, checkpoints)
 
 
 def _train(
@@ -92,6 +108,7 @@ def _train(
     on_epoch: Callable[[int, int], None] | None,
     on_losses: OnLosses | None,
     start_from: Mapping[str, Tensor] | None,
+    checkpoints: Checkpoints | None = None,
 ) -> Iterator[Trial]:
     task = plan.task
     # One network per mode: switching the mode of a network takes longer than some layers.
@@ -100,15 +117,18 @@ def _train(
     state = _start(network, config, seeds, task.y.device, start_from)
     for one in (network, evaluator):
         _use(one, state.parameters)
-    for epoch in range(config.max_epochs):
+    first = 0 if checkpoints is None else checkpoints.load(state)
+    follows, now = KINDS[config.model].is_dynamic, plan
+    for epoch in range(first, config.max_epochs):
         start = time.perf_counter()
-        train_loss = _step(network, plan.training, state, epoch)
-        train_losses = train_loss.tolist()
+        if follows and epoch % config.rebuild_every == 0:
+            now = plan.with_steps(followed(evaluator, plan.training.x, plan.training.steps))
+        train_losses = _step(network, now, state, epoch).tolist()
         _check_losses("training", train_losses, state, epoch)
         for curve, loss in zip(state.curves, train_losses, strict=True):
             curve["train_loss"].append(loss)
-        if plan.validation is not None:
-            val_loss = _losses(_scores(evaluator, plan.validation), plan.validation).tolist()
+        if now.validation is not None:
+            val_loss = _total(_losses(_scores(evaluator, now.validation), now.validation), plan.together).tolist()
             _check_losses("validation", val_loss, state, epoch)
             _keep_best(state, val_loss, epoch)
             for curve, loss in zip(state.curves, val_loss, strict=True):
@@ -122,12 +142,17 @@ def _train(
         if on_epoch is not None:
             on_epoch(epoch, len(state.seeds))
         if any(over):
-            yield from _finish(evaluator, task, state, [place for place, ends in enumerate(over) if ends], epoch + 1)
-            state = _select(state, [place for place, ends in enumerate(over) if not ends])
+            yield from _finish(evaluator, plan, state, [place for place, ends in enumerate(over) if ends], epoch + 1)
+            places = [place for place, ends in enumerate(over) if not ends]
+            state = _select(state, places)
+            if follows and places:
+                now = plan.with_steps([tuple(one.of_trials(places) for one in step) for step in now.training.steps])
             for one in (network, evaluator):
                 _use(one, state.parameters)
         if not state.seeds:
             return
+        if checkpoints is not None:
+            checkpoints.save(state, epoch + 1)
 
 
 def _check_losses(kind: str, losses: Sequence[float], state: _State, epoch: int, first: int = 0) -> None:
@@ -173,7 +198,7 @@ def _start(
         seeds=list(seeds),
         parameters=parameters,
         best={name: parameter.detach().clone() for name, parameter in parameters.items()},
-        optimizer=Adam(parameters, config.learning_rate, config.weight_decay),
+        optimizer=Adam(parameters, config.learning_rate, _decays(parameters, config)),
         best_loss=[math.inf] * len(seeds),
         best_epoch=[0] * len(seeds),
         seconds=[0.0] * len(seeds),
@@ -181,15 +206,29 @@ def _start(
     )
 
 
-def _step(network: Network, part: Part, state: _State, epoch: int) -> Tensor:
+def _decays(parameters: Mapping[str, Tensor], config: Config) -> dict[str, float]:
+    """The L2 penalty of each parameter: between the dense layers of a deep network it is another."""
+    own = config.layer_decay if config.is_residual else config.weight_decay
+    return {name: own if name.startswith("layers.") else config.weight_decay for name in parameters}
+
+
+def _step(network: Network, plan: Plan, state: _State, epoch: int) -> Tensor:
     """Train for one epoch and return the loss of each trial, ``(trials,)``."""
+    part = plan.training
     x = part.x if isinstance(part.x, SparseFeatures) else part.x.expand(len(state.seeds), *part.x.shape)
+    config = network.config
     with seeded(state.seeds, epoch, part.places):
-        scores = network._scores(x, part.steps, part.known)
-    losses = _losses(scores, part)
+        draws = [network._scores(x, part.steps, part.known) for _ in range(config.draws if config.is_random else 1)]
+    losses = sum_of([_losses(scores, part) for scores in draws]) / len(draws)
+    if len(draws) > 1 and config.consistency > 0:
+        losses = losses + config.consistency * disagreement(
+            draws, None if part.y.is_floating_point() else config.temperature
+        )
     losses.sum().backward()
+    if plan.together is not None:
+        plan.together.add_gradients(state.parameters.values())
     state.optimizer.step()
-    return losses.detach()
+    return _total(losses.detach(), plan.together)
 
 
 def _use(network: Network, parameters: Parameters) -> None:
@@ -200,7 +239,15 @@ def _use(network: Network, parameters: Parameters) -> None:
 
 
 def _losses(scores: Tensor, part: Part) -> Tensor:
-    return losses_of(scores, part.y, part.rows, part.weight)
+    """The loss of each trial, or what the rows of this process add to it."""
+    if part.rows.numel() == 0:  # of several processes: the gradient still has to pass through
+        return 0 * scores.sum(dim=(1, 2))
+    losses = losses_of(scores, part.y, part.rows, part.weight)
+    return losses if part.share == 1 else losses * part.share
+
+
+def _total(value: Tensor, together: Together | None) -> Tensor:
+    return value if together is None else together.total(value)
 
 
 def _scores(network: Network, part: Part) -> Tensor:
@@ -224,7 +271,8 @@ def _keep_best(state: _State, val_loss: Sequence[float], epoch: int) -> None:
                 state.best[name][place].copy_(parameter[place])
 
 
-def _finish(network: Network, task: Task, state: _State, places: Sequence[int], epochs: int) -> Iterator[Trial]:
+def _finish(network: Network, plan: Plan, state: _State, places: Sequence[int], epochs: int) -> Iterator[Trial]:
+    task = plan.task
     for place in places:
         parameters: Parameters = {
             name: Parameter(best.detach()[place : place + 1]) for name, best in state.best.items()
@@ -232,7 +280,7 @@ def _finish(network: Network, task: Task, state: _State, places: Sequence[int], 
         _use(network, parameters)
         with torch.no_grad():
             scores = network(task.x, **task.structures)  # (1, N, n_classes)
-        if not bool(scores.isfinite().all()):
+        if float(_total((~scores.isfinite()).sum(), plan.together)):
             _check_losses("final", [math.nan], state, epochs - 1, place)
         rows = {"train": task.train, "val": task.val, "test": task.test}
         right = None if task.y.is_floating_point() else scores[0].argmax(-1) == task.y
@@ -240,8 +288,8 @@ def _finish(network: Network, task: Task, state: _State, places: Sequence[int], 
             seed=state.seeds[place],
             epochs=epochs,
             best_epoch=state.best_epoch[place],
-            accuracy={name: _percent(right, chosen) for name, chosen in rows.items()},
-            loss={name: float(losses_of(scores, task.y, chosen, task.weight)) for name, chosen in rows.items()},
+            accuracy={name: _percent(right, chosen, plan.together) for name, chosen in rows.items()},
+            loss={name: _loss(scores, task, chosen, plan.together) for name, chosen in rows.items()},
             seconds=state.seconds[place],
             curves=state.curves[place],
             parameters={name: parameter[0].detach().clone() for name, parameter in parameters.items()},
@@ -249,9 +297,22 @@ def _finish(network: Network, task: Task, state: _State, places: Sequence[int], 
         )
 
 
-def _percent(right: Tensor | None, rows: Tensor) -> float:
+def _percent(right: Tensor | None, rows: Tensor, together: Together | None = None) -> float:
     """The percentage of true entries, computed so that it prints as 71.4 and not as 71.39999999999999."""
-    return 100 * int(right[rows].sum()) / rows.numel() if right is not None and rows.numel() else math.nan
+    if right is None:
+        return math.nan
+    counts = torch.stack([right[rows].sum(), torch.tensor(rows.numel(), device=rows.device)])
+    n_right, n_rows = _total(counts, together).tolist()
+    return 100 * n_right / n_rows if n_rows else math.nan
+
+
+def _loss(scores: Tensor, task: Task, rows: Tensor, together: Together | None) -> float:
+    """The loss over some rows, of all processes; NaN if there are none."""
+    if together is None:
+        return float(losses_of(scores, task.y, rows, task.weight))
+    own = losses_of(scores, task.y, rows, task.weight) * rows.numel() if rows.numel() else scores.new_zeros(1)
+    loss, n_rows = together.total(torch.stack([own[0].double(), own.new_tensor(rows.numel()).double()])).tolist()
+    return loss / n_rows if n_rows else math.nan
 
 
 def _select(state: _State, places: Sequence[int]) -> _State:

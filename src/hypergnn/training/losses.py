@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -59,6 +60,39 @@ def losses_of(scores: Tensor, y: Tensor, rows: Tensor, weight: Tensor | None = N
         return errors.mean(-1)
     chosen = weight.index_select(0, rows)
     return (errors * (chosen / chosen.sum())).sum(-1)
+
+
+def sum_of(tensors: Sequence[Tensor]) -> Tensor:
+    """The sum of tensors of one shape, in their order."""
+    total = tensors[0]
+    for one in tensors[1:]:
+        total = total + one
+    return total
+
+
+def disagreement(draws: Sequence[Tensor], temperature: float | None) -> Tensor:
+    """How far several draws of the scores are from their consensus, ``(trials,)``.
+
+    The squared distance of the probabilities of each draw to the sharpened mean of all draws, averaged over draws and
+    vertices. The consensus is a target: no gradient flows into it.
+
+    Args:
+        draws: Scores of each draw, ``(trials, N, outputs)``.
+        temperature: The consensus is sharpened by the exponent ``1 / temperature``. ``None`` for numbers instead of
+            classes: the consensus is then the mean of the draws themselves.
+
+    Example:
+        >>> import torch
+        >>> draws = [torch.tensor([[[0.0, 0.0]]]), torch.tensor([[[0.0, 0.0]]])]
+        >>> disagreement(draws, temperature=0.5)
+        tensor([0.])
+    """
+    shares = list(draws) if temperature is None else [one.softmax(-1) for one in draws]
+    agreed = sum_of([one.detach() for one in shares]) / len(shares)  # (trials, N, outputs)
+    if temperature is not None:
+        agreed = agreed.pow(1 / temperature)
+        agreed = agreed / agreed.sum(-1, keepdim=True)
+    return sum_of([(one - agreed).square().sum(-1).mean(-1) for one in shares]) / len(shares)
 
 
 def is_true(answer: object) -> bool:

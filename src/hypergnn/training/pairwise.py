@@ -33,7 +33,7 @@ def with_graph(data: Dataset, model: str) -> Dataset:
     Example:
         >>> from hypergnn import datasets
         >>> with_graph(datasets.load("digits"), "gcn").graph
-        Graph(1797 vertices, 12340 links)
+        Graph(1797 vertices, 12339 links)
         >>> with_graph(datasets.load("digits"), "hyper-conv").graph is None
         True
     """

@@ -7,21 +7,22 @@ the whole.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from hypergnn.construct.frequency import weighted_by_inverse_frequency
 from hypergnn.datasets import Dataset
 from hypergnn.functional.checks import Features
 from hypergnn.functional.projection import n_entries, select_rows
 from hypergnn.loader.receptive_field import Reached, Structure, Vertices, receptive_field
 from hypergnn.models import KINDS, Config, Network
-from hypergnn.models.network import Step
-from hypergnn.structures.base import TwoSided, ways
+from hypergnn.models.network import OWN_LAYERS, Step
+from hypergnn.structures.base import Direction, TwoSided, ways
 from hypergnn.structures.sparse_features import SparseFeatures
 
 
@@ -48,7 +49,10 @@ class Task:
         """Convert a dataset, with its features scaled as the configuration says."""
         features = data.scaled(config.feature_scaling)
         x = torch.from_numpy(features) if not hasattr(features, "indptr") else SparseFeatures.from_scipy(features)
-        structures = {"graph": data.graph, "hypergraph": data.hypergraph}
+        H = data.hypergraph
+        if config.weights == "inverse-frequency":
+            H = weighted_by_inverse_frequency(H)  # type: ignore[arg-type]
+        structures = {"graph": data.graph, "hypergraph": H}
         return cls(
             x=x.to(device),
             structures={name: one.to(device) for name, one in structures.items() if one is not None},
@@ -79,6 +83,18 @@ class Part:
     """The weight of each row of the scores in the loss; equal if ``None``."""
     places: dict[int, Tensor] = field(default_factory=dict)
     """Positions in the whole, for dropout on a part: see :func:`hypergnn.kernels.dropout.seeded`."""
+    share: float = 1.0
+    """The rows of this process over those of all processes that train together."""
+
+
+class Together(Protocol):
+    """Processes that train together, each with a part of the vertices. All call the same methods in the same order."""
+
+    def total(self, value: Tensor) -> Tensor:
+        """The sum over all processes, without a gradient."""
+
+    def add_gradients(self, parameters: Iterable[Tensor]) -> None:
+        """Give each process the sum of the gradients of all."""
 
 
 @dataclass(frozen=True)
@@ -90,29 +106,59 @@ class Plan:
     """The part that the training loss depends on."""
     validation: Part | None
     """The part that the validation loss depends on; ``None`` without validation vertices."""
+    together: Together | None = None
+    """The other processes, if each holds a part of the vertices."""
+    start: Mapping[str, Tensor] | None = None
+    """Parameters that every trial starts from; drawn from its seed if ``None``."""
 
     @classmethod
     def of(cls, task: Task, config: Config) -> Plan:
         """Compute everything about a task that does not change during training."""
-        known = _known_transition(task, config)
-        training = _part(task, task.train, config, known if config.dropout == 0 else None)
-        return cls(task, training, _part(task, task.val, config, known) if task.val.numel() else None)
+        network = Network.empty(config, task.n_features, task.n_classes)
+        is_dynamic, directions = KINDS[config.model].is_dynamic, _directions(network, config)
+        if is_dynamic or config.hyperedge_features != "members" or config.needs_all_vertices or len(directions) > 1:
+            steps = network._steps(task.structures, network.n_steps)  # each row depends on all of them
+            training = _whole(task, task.train, steps)
+            if not task.val.numel():
+                return cls(task, training, None)
+            if not config.is_random:
+                return cls(task, training, _whole(task, task.val, steps))
+            return cls(task, training, _part(task, task.val, config, network, None))
+        known = _known_transition(task, config, network)
+        training = _part(task, task.train, config, network, known if config.first_dropout == 0 else None)
+        return cls(task, training, _part(task, task.val, config, network, known) if task.val.numel() else None)
+
+    def with_steps(self, steps: list[Step]) -> Plan:
+        """The plan with other structures, one for each layer, in both parts."""
+        validation = None if self.validation is None else replace(self.validation, steps=steps)
+        return replace(self, training=replace(self.training, steps=steps), validation=validation)
 
 
-def _known_transition(task: Task, config: Config) -> Tensor | None:
+def _directions(network: Network, config: Config) -> set[Direction]:
+    """Which ways the layers follow hyperedges; layers of the caller's may have one of their own."""
+    return {getattr(layer, "direction", config.direction) for layer in network.layers} or {config.direction}
+
+
+def _known_transition(task: Task, config: Config, network: Network) -> Tensor | None:
     """``T X`` of the first layer if ``T`` is not learned and the product saves time; else ``None``.
 
     It saves time if it has at most as many entries as ``X`` and ``T`` together, which always holds for dense features,
     and if another layer follows: the last layer is computed for some vertices only.
     """
     kind = KINDS[config.model]
+    if config.is_residual or config.is_random:  # a dense layer comes first
+        return None
     structures = [task.structures[name] for name in kind.structures]
     costs = n_entries(task.x) + sum(one.n_terms for one in structures)
-    if config.depth == 1 or kind.has_attention or not structures or task.x.shape.numel() > costs:
+    if len(network.layers) == 1 or kind.has_attention or not structures or task.x.shape.numel() > costs:
         return None
-    if config.direction == "both":
+    if config.direction == "both" or config.weights == "learned" or not network.is_uniform:
         return None
-    first = Network.empty(config, task.n_features, task.n_classes).layers[0]
+    first = network.layers[0]
+    if type(first) not in OWN_LAYERS or getattr(first, "weight_score", None) is not None:
+        return None
+    if _directions(network, config) != {config.direction}:
+        return None
     propagate: Callable[..., Tensor] | None = getattr(first, "_propagate", None)
     if propagate is None:  # a layer whose transition and projection cannot be told apart
         return None
@@ -122,17 +168,24 @@ def _known_transition(task: Task, config: Config) -> Tensor | None:
         )
 
 
-def _part(task: Task, vertices: Tensor, config: Config, known: Tensor | None) -> Part:
+def _whole(task: Task, vertices: Tensor, steps: list[Step]) -> Part:
+    """The part of some vertices whose scores depend on everything."""
+    return Part(x=task.x, steps=steps, y=task.y, rows=vertices, weight=task.weight)
+
+
+def _part(task: Task, vertices: Tensor, config: Config, network: Network, known: Tensor | None) -> Part:
     kind, n_vertices = KINDS[config.model], task.y.shape[0]
     structures: dict[str, Structure] = {name: task.structures[name] for name in kind.structures}
-    n_layers = config.depth if known is None else config.depth - 1
+    n_layers = network.n_steps if known is None else network.n_steps - 1
+    learns_weights = any(getattr(layer, "weight_score", None) is not None for layer in network.layers)
+    (direction,) = _directions(network, config)
     reached = receptive_field(
         structures,
         vertices.cpu().numpy(),
         n_layers,
         n_vertices=n_vertices,
-        attention=kind.has_attention,
-        direction=config.direction,
+        attention=kind.has_attention or learns_weights,
+        direction=direction,
     )
     if known is not None:  # the first layer then reads exactly the rows that it outputs
         reached.insert(0, Reached({}, reached[0].read, reached[0].read))
@@ -163,6 +216,9 @@ def _places(reached: list[Reached], steps: list[Step], task: Task, n_vertices: i
                 own = getattr(block, "senders", None) if name == "hypergraph" else getattr(block, "links", None)
                 if own is not None:
                     places[id(own)] = torch.from_numpy(of_block.astype(np.int32)).to(task.y.device)
+    made = _index(reached[-1].made, task, n_vertices)
+    if made is not None:
+        places[id(steps)] = made.int()
     return places
 
 

@@ -11,16 +11,18 @@ import torch
 
 from hypergnn._utils.table_sources import quoted
 from hypergnn.datasets import Dataset
-from hypergnn.models import check_structures
+from hypergnn.models import Network, check_structures
 from hypergnn.persistence.models import SavedModel
 from hypergnn.training.plan import Task
 
 
-def predict(model: SavedModel, data: Dataset, *, device: str | torch.device = "cpu") -> npt.NDArray[np.float32]:
+def predict(
+    model: SavedModel | Network, data: Dataset, *, device: str | torch.device = "cpu"
+) -> npt.NDArray[np.float32]:
     """The probability of each class for each vertex, ``(N, n_classes)``; labels and split are ignored.
 
     Args:
-        model: A model loaded with :func:`hypergnn.load`.
+        model: A model loaded with :func:`hypergnn.load`, or a network or ensemble.
         data: A dataset with the features that the network was trained on. Features with names may be in any order.
         device: Where to compute.
 
@@ -39,6 +41,8 @@ def predict(model: SavedModel, data: Dataset, *, device: str | torch.device = "c
         raise TypeError(
             f"data must be a Dataset; got {type(data).__name__}. For a hypergraph, call model.network(x, hypergraph=H)."
         )
+    if isinstance(model, Network):
+        model = SavedModel(model, tuple(map(str, range(model.n_classes))), {})
     config = model.network.config
     check_structures(config.model, {"graph": data.graph, "hypergraph": data.hypergraph}, data.name)
     task = Task.of(in_order(data, model), config, device)

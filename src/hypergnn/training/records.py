@@ -35,6 +35,10 @@ class TrialRecord:
     train_loss: float | None = None
     val_loss: float | None = None
     test_loss: float | None = None
+    cpu_seconds: float | None = None
+    """Processor time of the trial alone, for a system that has a process of its own."""
+    peak_megabytes: float | None = None
+    """Most memory during the trial, above that of its process before the first one."""
 
     def __post_init__(self) -> None:
         """Check the seed, which identifies the trial."""

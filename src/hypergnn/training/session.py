@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import inf, isfinite
 from statistics import mean, stdev
+from typing import Any, Protocol
 
 from hypergnn._utils.display import html_table
-from hypergnn.datasets import Dataset
-from hypergnn.models import Config, Network
+from hypergnn.models import Config, Ensemble, Network
 from hypergnn.persistence.files import refuse_link
 from hypergnn.persistence.models import save
 from hypergnn.training.best_model import MODEL_FILE, best_seed, problem
@@ -39,6 +39,8 @@ class Progress:
     """Of the finished trials, in percent."""
     trial_epochs: tuple[int, ...]
     """Epochs of each finished trial, earlier sessions included."""
+    vertices_per_second: float | None = None
+    """Training vertices per second, in training on batches."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,29 @@ class Result:
     """Whether the run was stopped before all trials had finished."""
     failures: tuple[Failure, ...] = ()
     """Trials that could not be trained, because their worker was lost each time. The next call tries them again."""
+    networks: Mapping[int, Network] = field(default_factory=dict, repr=False, compare=False)
+    """The networks of the trials that this call has trained, by seed; a run folder holds only the best one."""
+
+    def ensemble(self) -> Ensemble:
+        """The networks of all trials as one model, which averages their probabilities.
+
+        Raises:
+            ValueError: If a trial was trained by an earlier call, so that its network is not known.
+
+        Example:
+            >>> import hypergnn as hg
+            >>> data = hg.datasets.load("digits")
+            >>> run = hg.training.fit(data, hg.Config(max_epochs=3), trials=2)
+            >>> hg.training.predict(run.ensemble(), data).shape
+            (1797, 10)
+        """
+        missing = [record.seed for record in self.records if record.seed not in self.networks]
+        if missing or not self.records:
+            raise ValueError(
+                f"an ensemble needs the network of each trial; those of the seeds {missing} were trained by an earlier "
+                "call, and a run folder holds only the best one. Call fit without out, or with a new folder."
+            )
+        return Ensemble.of([self.networks[record.seed] for record in self.records])
 
     def test_accuracy(self) -> tuple[float, float]:
         """Mean and standard deviation over the trials, in percent."""
@@ -84,12 +109,48 @@ class Result:
         return html_table(f"{self!r}{more}", [name.replace("_", " ") for name in names], rows)
 
 
+class Sizes(Protocol):
+    """The sizes of a hypergraph, and the names of its vertices."""
+
+    @property
+    def n_vertices(self) -> int: ...  # noqa: D102
+    @property
+    def n_hyperedges(self) -> int: ...  # noqa: D102
+    @property
+    def n_incidences(self) -> int: ...  # noqa: D102
+    @property
+    def vertex_names(self) -> Any: ...  # noqa: D102
+
+
+class Described(Protocol):
+    """What a model file says of the data: a `Dataset`, or what a process knows of a divided one."""
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+    @property
+    def n_features(self) -> int: ...  # noqa: D102
+    @property
+    def n_classes(self) -> int: ...  # noqa: D102
+    @property
+    def class_names(self) -> tuple[str, ...]: ...  # noqa: D102
+    @property
+    def feature_names(self) -> tuple[str, ...] | None: ...  # noqa: D102
+    @property
+    def construction(self) -> str | None: ...  # noqa: D102
+    @property
+    def source(self) -> str: ...  # noqa: D102
+    @property
+    def encoding(self) -> Mapping[str, Any] | None: ...  # noqa: D102
+    @property
+    def hypergraph(self) -> Sizes: ...  # noqa: D102
+
+
 class Session:
     """One call of ``fit``: the finished trials, and the listeners that follow its progress."""
 
     def __init__(
         self,
-        data: Dataset,
+        data: Described,
         config: Config,
         ledger: Ledger | None,
         total: int,
@@ -101,8 +162,10 @@ class Session:
         self.keeps_curves, self.listeners = curves, listeners
         self.records = {record.seed: record for record in (ledger.records if ledger else ())}
         self.failures: list[Failure] = []
+        self.networks: dict[int, Network] = {}
         self.epochs = 0
         self.running = 0
+        self.vertices_per_second: float | None = None
 
     def to_train(self) -> list[int]:
         """The seeds without a record, and the one whose model is lost or damaged and must be made again."""
@@ -122,6 +185,7 @@ class Session:
             if trial.seed == best_seed(self.records.values()):
                 self._save_model(trial)
             return
+        self.networks[trial.seed] = self._network(trial)
         record = as_record(trial)
         losses = [one.val_loss for one in self.records.values() if one.val_loss is not None]
         if self.ledger is not None:
@@ -143,16 +207,21 @@ class Session:
             done = [self.records[seed] for seed in sorted(self.records) if seed < self.total]
             accuracy = tuple(record.test_accuracy for record in done)
             epochs = tuple(record.epochs for record in done)
+            state = (len(done), self.total, self.running, self.epochs, accuracy, epochs, self.vertices_per_second)
             for listener in self.listeners:
-                listener(Progress(len(done), self.total, self.running, self.epochs, accuracy, epochs))
+                listener(Progress(*state))
+
+    def _network(self, trial: Trial) -> Network:
+        return Network.from_parameters(self.config, self.data.n_features, self.data.n_classes, trial.parameters)
 
     def _save_model(self, trial: Trial) -> None:
         if self.ledger is None:
             return
-        network = Network.from_parameters(self.config, self.data.n_features, self.data.n_classes, trial.parameters)
+        network = self._network(trial)
         about = {
             "data": self.data.name,
             "feature_names": self.data.feature_names,
+            **({} if self.data.encoding is None else {"encoding": dict(self.data.encoding)}),
             "seed": trial.seed,
             "val_loss": trial.loss["val"],
         }

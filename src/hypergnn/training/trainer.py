@@ -5,19 +5,24 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
+from dataclasses import replace
 
 import psutil
 import torch
 
-from hypergnn._utils.checks import check_size
+from hypergnn._utils.checks import check_size, check_trials
 from hypergnn._utils.progress import shown
 from hypergnn.datasets import Dataset
 from hypergnn.functional.projection import n_entries
 from hypergnn.kernels.cpu import buffers
 from hypergnn.models import KINDS, Config, check_structures, paper_config
+from hypergnn.persistence.models import SavedModel
+from hypergnn.structures.directed import DirectedHypergraph
+from hypergnn.training.continuing import continuing
 from hypergnn.training.description import describe
+from hypergnn.training.elsewhere import is_elsewhere, n_workers_elsewhere, train_elsewhere
 from hypergnn.training.engine import OnLosses, Trial
-from hypergnn.training.here import train_here
+from hypergnn.training.here import train_batches, train_here
 from hypergnn.training.ledger import Ledger
 from hypergnn.training.order import near_together
 from hypergnn.training.plan import Plan, Task
@@ -41,9 +46,11 @@ def fit(
     jobs: int | None = None,
     device: str | torch.device = "cpu",
     curves: bool = False,
+    checkpoint_every: int | None = None,
     on_progress: Callable[[Progress], None] | None = None,
     on_epoch: OnLosses | None = None,
     progress: bool = False,
+    start: SavedModel | None = None,
 ) -> Result:
     """Train a network ``trials`` times, with seeds 0, 1, 2, …, and evaluate each trial on the test vertices.
 
@@ -63,15 +70,21 @@ def fit(
         batch: Number of trials that a worker trains together. If omitted, 4 to 32, more for smaller data, as far as
             memory allows.
         jobs: Number of workers, each with one thread; ``torch.get_num_threads()`` if omitted. Workers are processes on
-            Linux machines without an accelerator, and threads elsewhere.
+            Linux machines without an accelerator, and threads elsewhere. Inside ``joblib.parallel_config(backend=…)``
+            with a backend of Dask, Ray or Spark, they are the workers of that cluster, all of them if omitted.
         device: The device to train on.
         curves: Whether to store the losses of each epoch in the run folder.
+        checkpoint_every: With ``config.batch_size``, the number of batches after which the state of a trial is saved in
+            the run folder. A run that was killed continues from there, and ends with the same result to the bit.
         on_progress: Called several times a second and after each finished trial, in this thread.
         on_epoch: Called after each epoch as ``on_epoch(epoch, losses)`` with the :class:`Losses` of the trials trained
             together, in this thread; training then takes place in this process, with one job. If it returns ``True``,
             the run stops: finished trials stay, those in training are dropped. What it raises leaves ``fit``. It
             changes no result.
         progress: Whether to show a progress line, in a notebook or on a terminal.
+        start: A model to continue, loaded with :func:`hypergnn.load`: every trial starts from its parameters. The data
+            may have other vertices and hyperedges, but must have its features, and no other classes; ``config`` is that
+            of the model if omitted.
 
     Raises:
         ChildProcessError: If workers were lost and no trial could be trained.
@@ -83,20 +96,21 @@ def fit(
         >>> [record.epochs for record in run.records]
         [3, 3]
     """
+    if start is not None:
+        data, config = continuing(start, data, config)
     config = paper_config(data.name) if config is None else config
-    check_size("trials", trials, minimum=1)
+    check_run(data, config, trials, out, curves=curves, checkpoint_every=checkpoint_every)
     if on_epoch is not None and jobs not in (None, 1):
         raise ValueError(f"jobs must be 1 or omitted with on_epoch, which is called in this process; got {jobs!r}.")
-    jobs = check_size("jobs", torch.get_num_threads() if jobs is None else jobs, minimum=1)
+    given_jobs = jobs
+    usual = n_workers_elsewhere() if is_elsewhere() else torch.get_num_threads()
+    jobs = check_size("jobs", usual if jobs is None else jobs, minimum=1)
     jobs = jobs if on_epoch is None else 1
-    if curves and out is None:
-        raise ValueError("out must be given with curves=True: the curves are stored in the run folder.")
-    check_structures(config.model, {"graph": data.graph, "hypergraph": data.hypergraph}, data.name)
-    _check_split(data)
+    parameters = None if start is None else start.network.state_dict()
     with ExitStack() as stack:
         ledger = None
         if out is not None:
-            ledger = stack.enter_context(Ledger.open(out, describe(data, config)))
+            ledger = stack.enter_context(Ledger.open(out, describe(data, config, parameters)))
         listeners = [] if on_progress is None else [on_progress]
         if progress and (shows := stack.enter_context(shown(quiet=False))) is not None:
             listeners.append(shows)
@@ -105,8 +119,13 @@ def fit(
         if batch is not None:
             check_size("batch", batch, minimum=1)
         interrupted = False
-        if seeds:
-            plan = Plan.of(Task.of(near_together(data), config, device), config)
+        if seeds and config.batch_size is not None:
+            if batch is not None or given_jobs not in (None, 1):
+                raise ValueError("batch and jobs must be omitted with batch_size: trials are trained one by one.")
+            task = Task.of(data, config, device)
+            interrupted = train_batches(task, config, seeds, session, checkpoint_every, on_epoch, parameters)
+        elif seeds:
+            plan = replace(Plan.of(Task.of(near_together(data), config, device), config), start=parameters)
             size = _even_batch(len(seeds), _fitting_batch(plan.task, config, jobs), jobs) if batch is None else batch
             batches = [seeds[start : start + size] for start in range(0, len(seeds), size)]
             if on_epoch is None:
@@ -120,14 +139,18 @@ def fit(
             "no trial could be trained:\n  " + "\n  ".join(map(str, failures)) + "\nUse fewer jobs or a "
             "smaller batch if memory is short."
         )
-    return Result(records, interrupted, failures)
+    networks = {seed: one.cpu() for seed, one in session.networks.items() if seed < trials}
+    return Result(records, interrupted, failures, networks)
 
 
 def _train_all(plan: Plan, config: Config, batches: Sequence[Sequence[int]], jobs: int, session: Session) -> bool:
     """Train all batches; return whether a keyboard interrupt stopped it."""
     try:
-        # A resumed run may have stopped because a trial crashes its process: that must not be this one.
-        with closing(train_all(plan, config, batches, jobs, isolated=bool(session.records))) as messages:
+        if is_elsewhere():
+            workers = train_elsewhere(plan, config, batches, jobs)
+        else:  # a resumed run may have stopped because a trial crashes its process: that must not be this one
+            workers = train_all(plan, config, batches, jobs, isolated=bool(session.records))
+        with closing(workers) as messages:
             for message in messages:
                 if isinstance(message, Trial):
                     session.finish(message)
@@ -163,6 +186,45 @@ def _fitting_batch(task: Task, config: Config, jobs: int) -> int:
         floats += 24 * n_pairs * config.heads * config.depth
     free = psutil.virtual_memory().available
     return max(1, min(worth, int(free / 2 / buffers.ROOM) // (4 * floats) // jobs))
+
+
+def _check_checkpoints(config: Config, every: int | None, out: str | os.PathLike[str] | None) -> None:
+    if every is None:
+        return
+    check_size("checkpoint_every", every, minimum=1)
+    if config.batch_size is None:
+        raise ValueError("checkpoint_every needs a configuration with batch_size: it counts batches.")
+    if out is None:
+        raise ValueError("out must be given with checkpoint_every: checkpoints are stored in the run folder.")
+
+
+def check_run(
+    data: Dataset,
+    config: Config,
+    trials: int,
+    out: str | os.PathLike[str] | None,
+    *,
+    curves: bool,
+    checkpoint_every: int | None,
+) -> None:
+    """Raise if a run with these arguments of :func:`fit` cannot be started."""
+    check_trials(trials)
+    _check_checkpoints(config, checkpoint_every, out)
+    if curves and out is None:
+        raise ValueError("out must be given with curves=True: the curves are stored in the run folder.")
+    check_structures(config.model, {"graph": data.graph, "hypergraph": data.hypergraph}, data.name)
+    _check_direction(data, config)
+    _check_split(data)
+
+
+def _check_direction(data: Dataset, config: Config) -> None:
+    if config.direction in ("backward", "both") and data.hypergraph is not None:
+        data.hypergraph.ways(config.direction)  # raises unless its hyperedges point
+    if KINDS[config.model].is_dynamic and isinstance(data.hypergraph, DirectedHypergraph):
+        raise ValueError(
+            f"the model {config.model!r} needs a hypergraph whose hyperedges do not point; {data.name} has a "
+            "DirectedHypergraph. Replace it by its undirected()."
+        )
 
 
 def _check_split(data: Dataset) -> None:

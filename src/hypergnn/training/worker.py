@@ -57,10 +57,10 @@ def work(channel: Channel, plan: Plan, config: Config) -> None:
     except (EOFError, ConnectionError):
         pass
     except BaseException as error:  # raised again on the other side
-        channel.send(_portable(error))
+        channel.send(portable(error))
 
 
-def _portable(error: BaseException) -> BaseException:
+def portable(error: BaseException) -> BaseException:
     """The error with its traceback as a note; a ``RuntimeError`` with the traceback if it cannot be pickled."""
     trace = traceback.format_exc()
     error.add_note(f"In a worker:\n{trace}")
