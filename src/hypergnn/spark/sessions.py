@@ -1,0 +1,44 @@
+"""Sessions of Spark for the command line."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hypergnn._utils.extras import import_extra
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def check_java() -> None:
+    """Raise if there is no Java to run Spark with."""
+    home = os.environ.get("JAVA_HOME")
+    if not (Path(home, "bin", "java").exists() if home else shutil.which("java")):
+        where = f"JAVA_HOME is {home}, which has no bin/java" if home else "there is no java on the PATH"
+        raise OSError(f"Spark needs Java 17 or newer: {where}. Install it, e.g. Debian's openjdk-17-jre-headless.")
+
+
+def open_session(master: str | None, *, checkpoints: str | None = None, quiet: bool = False) -> SparkSession:
+    """A session of this process: the one that ``spark-submit`` describes, or one of this machine.
+
+    Args:
+        master: Where to run; by default what ``spark-submit`` says, or else all cores of this machine.
+        checkpoints: A folder that all executors share, which each hop is checkpointed in.
+        quiet: Whether Spark shows no progress bar.
+    """
+    check_java()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = import_extra("pyspark.sql", "spark", "hypergnn spark").SparkSession.builder.appName("hypergnn")
+    if master is not None:
+        builder = builder.master(master)
+    elif import_extra("pyspark", "spark").SparkConf().get("spark.master") is None:
+        builder = builder.master("local[*]")
+    session: SparkSession = builder.config("spark.ui.showConsoleProgress", str(not quiet).lower()).getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    if checkpoints is not None:
+        session.sparkContext.setCheckpointDir(checkpoints)
+    return session
