@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from hypergnn._utils.checks import Names, check_choice
+from hypergnn._utils.checks import Names, check_choice, check_sparse
+from hypergnn._utils.extras import library_of
 from hypergnn._utils.table_sources import is_read_here
 from hypergnn._utils.tables import Table, read_table, row_names
 from hypergnn.construct import NearestVertex, Relation, TableEncoder
@@ -20,6 +22,7 @@ from hypergnn.estimators.known_rows import KnownRows
 from hypergnn.estimators.later import as_hypergraph
 from hypergnn.estimators.learning import LearnsFromLabels
 from hypergnn.estimators.placing import PlacesRows
+from hypergnn.estimators.row_names import names_of_rows
 from hypergnn.estimators.rows import (
     CONSTRUCTORS,
     AttributeRows,
@@ -28,12 +31,14 @@ from hypergnn.estimators.rows import (
     Rows,
     Scales,
     TextRows,
+    check_no_texts,
     check_texts,
     clusters,
     columns_of,
     nearest_neighbours,
     needs_encoding,
     options_of,
+    with_names,
 )
 from hypergnn.structures.hypergraph import Hypergraph
 
@@ -60,6 +65,9 @@ class HypergraphEstimator(LearnsFromLabels, PlacesRows, BaseEstimator):  # type:
         """Check ``X``, and store the names of its columns (``reset``) or compare them with the stored ones."""
         if self.construct == "text":
             return check_texts(X)
+        check_no_texts(X)
+        if sparse.issparse(X):
+            check_sparse("X", X)
         if is_read_here(X):
             X = read_table(X)
         if self.construct != "attributes":
@@ -121,7 +129,9 @@ class HypergraphEstimator(LearnsFromLabels, PlacesRows, BaseEstimator):  # type:
         rows = None if is_alone else self._read(X, reset=True)
         n_rows = None if rows is None else n_rows_of(rows)
         hypergraph = as_hypergraph(hypergraph, memberships, n_rows, row_names(X))
-        self._relation = self._relate(rows, hypergraph)
+        self._row_names = names_of_rows(X, hypergraph, memberships)
+        self._has_given_names = hypergraph is not None and hypergraph.vertex_names is not None
+        self._relation = with_names(self._relate(rows, hypergraph), self._row_names)
         self.hypergraph_ = self._relation.hypergraph
         self._is_given = hypergraph is not None or callable(self.construct)
         if self._is_given:
@@ -159,8 +169,11 @@ class HypergraphEstimator(LearnsFromLabels, PlacesRows, BaseEstimator):  # type:
             relation = NearestVertex(hypergraph, positions)
         elif self.construct == "knn":
             relation = nearest_neighbours(positions, self.n_neighbors, options)
-        else:
+        elif self.construct == "clusters":
             relation = clusters(positions, options)
+        else:
+            make: Callable[..., Relation] = CONSTRUCTORS[self.construct]
+            relation = make(positions, **options)
         return NumericRows(scales, relation)
 
     def _check_nothing_to_construct(self, options: Mapping[str, Any]) -> None:
@@ -196,6 +209,30 @@ def check_order(rows: Names | None, others: Names | None, must: str, entry: str,
         raise ValueError(
             f"{must} in the order of the rows of X; {entry} {place} is {theirs[place]!r}, row {place} is "
             f"{ours[place]!r}. {remedy}"
+        )
+
+
+def check_labels_order(X: Any, y: Any, entry: str) -> None:
+    """Raise if y has the names of the rows of X, but in another order; ``entry`` is what y has for each row.
+
+    If only one of them has names and the other is numbered, so that each may have been sorted alone, warn: labels
+    belong to rows by their place.
+
+    Example:
+        >>> import pandas as pd
+        >>> check_labels_order(pd.DataFrame({"age": [31, 52]}), pd.Series(["a", "b"], index=[0, 1]), "label")
+    """
+    rows, others = row_names(X), row_names(y)
+    check_order(rows, others, f"y must have its {entry}s", entry, "Sort y: y.loc[X.index].")
+    if (rows is None) == (others is None) or {library_of(X), library_of(y)} != {"pandas"}:
+        return
+    first, second = np.asarray(X.index), np.asarray(y.index)
+    if not np.array_equal(first, second) and set(first.tolist()) == set(second.tolist()):
+        warnings.warn(
+            f"y has the index of X in another order; the {entry}s are taken by their place. Pass y.to_numpy() if that "
+            "is right, else y.loc[X.index].",
+            UserWarning,
+            stacklevel=3,
         )
 
 

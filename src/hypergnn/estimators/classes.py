@@ -34,7 +34,8 @@ class PredictsClasses(ClassifierMixin, PlacesRows):  # type: ignore[misc]
             X: The rows; ``None`` if the classifier was fitted without features.
             hypergraph: The hyperedges of the rows, if the rule of ``construct`` is not to find them; its vertices are
                 the rows. Hyperedges with the name of one of training are that one; others are new and connect the rows
-                with each other. All rows then count as new.
+                with each other. A row with the name of a training row has the hyperedges of that row as well; all
+                others count as new.
             memberships: The same as a matrix or table, as in :meth:`fit`.
         """
         check_is_fitted(self)

@@ -15,7 +15,7 @@ from sklearn.naive_bayes import BernoulliNB, GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
-from hypergnn._utils.checks import check_choice, check_size
+from hypergnn._utils.checks import check_choice, check_number, check_size
 from hypergnn.datasets import Dataset
 from hypergnn.datasets.splits import stratified_split
 from hypergnn.estimators.classifier import HypergraphClassifier
@@ -54,7 +54,8 @@ def compare(
     models: Sequence[str] | None = None,
     splits: int = 10,
     *,
-    on_model: Callable[[str, Sequence[float]], None] | None = None,
+    max_time: float = 60.0,
+    on_split: Callable[[str, Sequence[float]], None] | None = None,
 ) -> list[Compared]:
     """Compare classifiers on random splits of the labelled vertices, the best first.
 
@@ -66,9 +67,11 @@ def compare(
         models: Names from :func:`choices`; our classifier, the networks that need no links, and all of scikit-learn's
             if omitted.
         splits: Number of splits; split ``i`` has the seed ``i``, for all classifiers.
-        on_model: Called with the name and the accuracies of each classifier that is finished.
+        max_time: Seconds for our classifier in each split, as in :class:`hypergnn.HypergraphClassifier`.
+        on_split: Called after each split with the name of a classifier and its accuracies so far.
 
     Raises:
+        KeyboardInterrupt: If training was stopped.
         ValueError: If a name is unknown or occurs twice, or a class has fewer than three labelled vertices.
 
     Example:
@@ -77,29 +80,43 @@ def compare(
         >>> [one.name for one in compare(digits, ["naive-bayes", "nearest-neighbours"], splits=2)]
         ['nearest-neighbours', 'naive-bayes']
     """
+    names = checked_names(models, splits)
+    check_number("max_time", max_time)
+    x = data.x if sparse.issparse(data.x) else np.float32(StandardScaler().fit_transform(data.x))
+    drawn = [stratified_split(data.y, seed, val=_SHARES[0], test=_SHARES[1]) for seed in range(splits)]
+    accuracy: dict[str, list[float]] = {}
+    for name in names:
+        prepared = with_graph(replace(data, x=x), name) if name in KINDS else replace(data, x=x)
+        accuracy[name] = []
+        for seed, parts in enumerate(drawn):
+            accuracy[name].append(_accuracy(name, prepared, parts, seed, max_time))
+            if on_split is not None:
+                on_split(name, accuracy[name])
+    train, val, test = drawn[0]
+    return ranked(accuracy, test.size / (train.size + val.size))
+
+
+def checked_names(models: Sequence[str] | None, splits: int) -> list[str]:
+    """The names of the classifiers to compare; raises as :func:`compare` does.
+
+    Example:
+        >>> checked_names(["mlp"], 2)
+        ['mlp']
+    """
     names = [OWN, *_without_links(), *PLAIN] if models is None else list(models)
     for name in names:
         check_choice("model", name, choices())
     if len(set(names)) < len(names) or not names:
         raise ValueError(f"models must be different, at least one; got {names}.")
     check_size("splits", splits, minimum=1)
-    x = data.x if sparse.issparse(data.x) else np.float32(StandardScaler().fit_transform(data.x))
-    drawn = [stratified_split(data.y, seed, val=_SHARES[0], test=_SHARES[1]) for seed in range(splits)]
-    accuracy: dict[str, list[float]] = {}
-    for name in names:
-        prepared = with_graph(replace(data, x=x), name) if name in KINDS else replace(data, x=x)
-        accuracy[name] = [_accuracy(name, prepared, parts, seed) for seed, parts in enumerate(drawn)]
-        if on_model is not None:
-            on_model(name, accuracy[name])
-    train, val, test = drawn[0]
-    return ranked(accuracy, test.size / (train.size + val.size))
+    return names
 
 
 def _without_links() -> list[str]:
     return [name for name, kind in KINDS.items() if "graph" not in kind.structures]
 
 
-def _accuracy(name: str, data: Dataset, parts: tuple[Ids, Ids, Ids], seed: int) -> float:
+def _accuracy(name: str, data: Dataset, parts: tuple[Ids, Ids, Ids], seed: int, max_time: float) -> float:
     """The test accuracy of one classifier on one split, in percent."""
     train, val, test = parts
     if name in KINDS:
@@ -107,13 +124,16 @@ def _accuracy(name: str, data: Dataset, parts: tuple[Ids, Ids, Ids], seed: int) 
         if not sparse.issparse(data.x):
             config = replace(config, feature_scaling="none")
         split = replace(data, train=train, val=val, test=test)
-        return float(fit(split, config, trials=1, jobs=1).records[0].test_accuracy)
+        result = fit(split, config, trials=1, jobs=1)
+        if result.interrupted:
+            raise KeyboardInterrupt
+        return float(result.records[0].test_accuracy)
     known = np.concatenate([train, val])
     if name == OWN:
         few = np.full(data.y.size, -1)
         few[known] = data.y[known]
         found = (
-            HypergraphClassifier(random_state=seed)
+            HypergraphClassifier(random_state=seed, max_time=max_time)
             .fit(data.x, few, hypergraph=data.hypergraph.undirected())
             .transduction_[test]
         )

@@ -14,8 +14,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 from torch import Tensor
 
-from hypergnn._utils.tables import row_names
-from hypergnn.estimators.base import HypergraphEstimator, check_order
+from hypergnn.estimators.base import HypergraphEstimator, check_labels_order
 from hypergnn.estimators.classes import PredictsClasses
 from hypergnn.estimators.compute import threads
 from hypergnn.estimators.labels import encode_labels
@@ -134,7 +133,7 @@ class CorrectAndSmooth(PredictsClasses, MetaEstimatorMixin, HypergraphEstimator)
         self._build(X, hypergraph, memberships)
         if y is None:
             raise ValueError("CorrectAndSmooth requires y to be passed, but the target y is None")
-        check_order(row_names(X), row_names(y), "y must have its labels", "label", "Sort y: y.loc[X.index].")
+        check_labels_order(X, y, "label")
         self.classes_, codes = encode_labels(y, self.hypergraph_.n_vertices)
         weight = as_sample_weight(sample_weight, codes.size)
         if weight is not None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy.typing as npt
+from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from hypergnn.construct import from_events
@@ -59,7 +60,8 @@ class FromEvents:
         """
         given = from_events(events, vertex=vertex, hyperedge=hyperedge, features=features, labels=labels, weight=weight)
         estimator: Any = cls(**dict(settings or {}))
-        fitted: Self = estimator.fit(given.features, given.labels, hypergraph=given.hypergraph)
+        own = None if sparse.issparse(given.features) else given.features  # sparse: memberships are all there is
+        fitted: Self = estimator.fit(own, given.labels, hypergraph=given.hypergraph)
         return fitted
 
     @property

@@ -54,7 +54,8 @@ def encode_labels(y: Any, n_rows: int) -> tuple[npt.NDArray[Any], Ids]:
             f"Unknown label type: continuous. y must hold classes; got numbers such as {broken}. To predict numbers, "
             "use HypergraphRegressor; to use these as classes, pass them as strings."
         )
-    check_classification_targets(labels)
+    counts = np.bincount(codes[codes >= 0])[present]
+    check_classification_targets(np.repeat(labels, np.minimum(counts, 2 * labels.size)))  # it compares their number
     if labels.dtype.kind == "f" and (codes < 0).any():  # whole numbers, turned into floats by a NaN among them
         labels = labels.astype(np.int64)
     classes, place = np.unique(labels, return_inverse=True)
@@ -63,20 +64,59 @@ def encode_labels(y: Any, n_rows: int) -> tuple[npt.NDArray[Any], Ids]:
     return classes, number[codes]
 
 
+def encode_known(y: Any, n_rows: int, classes: npt.NDArray[Any]) -> Ids:
+    """Return the number of each row's class among known classes, -1 for rows without a label.
+
+    Args:
+        y: The labels; ``None`` if no row has one.
+        n_rows: The number of rows.
+        classes: The classes, sorted.
+
+    Raises:
+        ValueError: If there is not one entry per row, or a label is none of the classes.
+
+    Example:
+        >>> encode_known(["b", None], 2, np.array(["a", "b"]))
+        array([ 1, -1])
+    """
+    if y is None:
+        return np.full(n_rows, -1)
+    column = _column(y)
+    if len(column) != n_rows:
+        raise ValueError(
+            f"y must have one entry per row of X, {n_rows}; got {len(column)}. Mark missing labels with -1."
+        )
+    codes, values, _ = encode(column)
+    number = {label: place for place, label in enumerate(classes.tolist())}
+    found = np.full(values.size + 1, -1)  # the last entry is that of rows without a value
+    for place, label in enumerate(values.tolist()):
+        if label in number:
+            found[place] = number[label]
+        elif isinstance(label, (str, bytes)) or label != -1:
+            raise ValueError(
+                f"y must hold known classes, {', '.join(map(repr, list(number)[:10]))}; got {label!r}. Pass all "
+                "classes to the first partial_fit as classes=, or fit again."
+            )
+    return found[codes]
+
+
 def check_all_labelled(y: Any, classes: npt.NDArray[Any]) -> None:
     """Raise unless each entry is a label: predictions can be compared with labels only.
 
     Example:
         >>> check_all_labelled([1, -1], np.array([-1, 1]))  # here -1 is a class
-        >>> check_all_labelled([2, -1], np.array([1, 2]))
+        >>> check_all_labelled([2, -1], np.array([1, 2]))  # doctest: +ELLIPSIS
         Traceback (most recent call last):
-        ValueError: y must have a label in each row; 1 of 2 have none. Leave them out, e.g. score(X[known], y[known]).
+        ValueError: y must have a label in each row; 1 of 2 have none. Leave them out, e.g. ...
     """
     codes, values, _ = encode(_column(y))
     is_label = np.append(~_marks_missing(values, is_numeric=False) | (-1 in classes.tolist()), False)[codes]
     if not is_label.all():
         without = f"{np.count_nonzero(~is_label)} of {is_label.size} have none"
-        raise ValueError(f"y must have a label in each row; {without}. Leave them out, e.g. score(X[known], y[known]).")
+        raise ValueError(
+            f"y must have a label in each row; {without}. Leave them out, e.g. score(X[known], y[known]), or "
+            "cross-validate with cv=hypergnn.model_selection.LabelledKFold()."
+        )
 
 
 def _column(y: Any) -> Any:

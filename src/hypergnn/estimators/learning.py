@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,16 +13,24 @@ import torch
 from sklearn.utils import check_random_state
 from torch import Tensor
 
-from hypergnn._utils.checks import check_choice, check_number
+from hypergnn._utils.checks import check_choice, check_number, check_size
 from hypergnn.estimators.compute import as_features, available, threads
 from hypergnn.estimators.labels import hold_out
-from hypergnn.models import Config, Network
+from hypergnn.models import Config, Ensemble, Network
+from hypergnn.models.ensemble import mean_score
+from hypergnn.models.recipes import recipe_of
 from hypergnn.structures.hypergraph import Hypergraph
+from hypergnn.training.elsewhere import n_jobs_elsewhere, train_elsewhere
 from hypergnn.training.engine import OnLosses, Trial
 from hypergnn.training.engine import train as fit_trials
 from hypergnn.training.plan import Plan, Task
+from hypergnn.training.sampled import train_sampled
+from hypergnn.training.schedule import Failure
 
 MODELS = ("hyper-conv", "hyper-attention", "mlp")
+OF_CLASSES = (*MODELS, "hyper-diffusion", "hyper-grand")
+"""The networks that a classifier offers."""
+_OF_RECIPES = ("alpha", "layer_decay", "activation", "steps", "draws", "row_dropout", "consistency", "temperature")
 Ids = npt.NDArray[np.int64]
 Values = npt.NDArray[Any]
 
@@ -35,16 +46,23 @@ class LearnsFromLabels:
     learning_rate: float
     weight_decay: float
     max_epochs: int
+    batch_size: int | None = None
+    fanout: Any = None
     warm_start: bool
     n_jobs: int | None
     device: Any
     on_epoch: OnLosses | None
     random_state: Any
+    n_estimators: int = 1
+    _models: tuple[str, ...] = MODELS
     hypergraph_: Hypergraph
+    network_: Network
     _features: Any
 
     def _config(self, patience: int, model: str, weight_decay: float | None = None) -> Config:
-        check_choice("model", model, MODELS)
+        check_choice("model", model, self._models)
+        recipe = recipe_of(model, "") or {}
+        own = {name: recipe[name] for name in _OF_RECIPES if name in recipe}
         return Config(
             model=model,
             hidden=self.hidden,
@@ -57,6 +75,9 @@ class LearnsFromLabels:
             weight_decay=self.weight_decay if weight_decay is None else weight_decay,
             patience=patience,
             max_epochs=self.max_epochs,
+            batch_size=self.batch_size,
+            fanout=None if self.fanout is None else tuple(self.fanout),
+            **own,
         )
 
     def _train(
@@ -66,10 +87,23 @@ class LearnsFromLabels:
         validation_fraction: float,
         patience: int,
         weight: npt.NDArray[np.float64] | None = None,
+        *,
+        continues: bool = False,
     ) -> Trial:
-        """Train the network of the estimator on the labelled rows; arguments as for :meth:`_train_one`."""
+        """Train the network of the estimator on the labelled rows; arguments as for :meth:`_train_one`.
+
+        With ``continues``, it starts from the parameters that it has.
+        """
+        if (self.warm_start or continues) and self.n_estimators > 1:
+            raise ValueError(
+                f"n_estimators must be 1 with warm_start and partial_fit, which continue one network; got "
+                f"{self.n_estimators}."
+            )
+        start = self.network_.state_dict() if (self.warm_start or continues) and hasattr(self, "network_") else None
+        if continues and start is not None:
+            start = widened(start, self._features.shape[1])
         self.network_, trial = self._train_one(
-            self.model, y, n_outputs, validation_fraction, patience, weight, self.on_epoch
+            self.model, y, n_outputs, validation_fraction, patience, weight, self.on_epoch, start=start
         )
         self.loss_curve_ = trial.curves["train_loss"]
         self.validation_curve_ = trial.curves["val_loss"]
@@ -86,6 +120,7 @@ class LearnsFromLabels:
         weight: npt.NDArray[np.float64] | None,
         on_epoch: OnLosses | None,
         weight_decay: float | None = None,
+        start: Mapping[str, Tensor] | None = None,
     ) -> tuple[Network, Trial]:
         """Train a network on the labelled rows, for all epochs unless some labels are for validation.
 
@@ -98,20 +133,36 @@ class LearnsFromLabels:
             weight: Weight of each row in the loss; rows of weight 0 teach nothing.
             on_epoch: Called after each epoch.
             weight_decay: Factor of the L2 penalty in place of the estimator's.
+            start: Parameters to start from; drawn if omitted.
         """
         rng = generator(self.random_state)
         is_known = y >= 0 if y.ndim == 1 else ~np.isnan(y).any(1)
         labelled = np.flatnonzero(is_known if weight is None else is_known & (weight > 0))
         fraction = check_number("validation_fraction", validation_fraction, below=1)
         train, val = hold_out(y if y.ndim == 1 else np.zeros(len(y), dtype=np.int64), labelled, fraction, rng)
-        config, seed = self._config(patience, model, weight_decay), int(rng.randint(2**31 - 1))
+        config, seeds = self._config(patience, model, weight_decay), [int(rng.randint(2**31 - 1))]
+        check_size("n_estimators", self.n_estimators, minimum=1)
+        while len(seeds) < self.n_estimators:  # all different
+            seeds += [seed for seed in [int(rng.randint(2**31 - 1))] if seed not in seeds]
         task = self._task(y, n_outputs, train, val, weight)
-        start = self._earlier_parameters(config, task)
+        if start is not None:
+            check_same_shapes(start, config, task)
         with threads(self.n_jobs):
-            trial = next(fit_trials(Plan.of(task, config), config, [seed], on_losses=on_epoch, start=start))
-        parameters = {name: one.cpu() for name, one in trial.parameters.items()}
-        sizes = (task.n_features, n_outputs)
-        return Network.from_parameters(config, *sizes, parameters, linear_output=y.ndim == 2), trial
+            jobs = 1 if on_epoch is not None or config.batch_size is not None else n_jobs_elsewhere(self.n_jobs)
+            if len(seeds) > 1 and jobs > 1 and task.y.device.type == "cpu":
+                trials = _trained_elsewhere(Plan.of(task, config), config, seeds, jobs)
+            elif config.batch_size is None:
+                trials = list(fit_trials(Plan.of(task, config), config, seeds, on_losses=on_epoch, start=start))
+            else:
+                trials = [train_sampled(task, config, seed, on_losses=on_epoch, start=start) for seed in seeds]
+        trials.sort(key=lambda one: seeds.index(one.seed))
+        parameters = [{name: one.cpu() for name, one in trial.parameters.items()} for trial in trials]
+        sizes, is_linear = (task.n_features, n_outputs), y.ndim == 2
+        networks = [Network.from_parameters(config, *sizes, one, linear_output=is_linear) for one in parameters]
+        if len(networks) == 1:
+            return networks[0], trials[0]
+        scores = mean_score(torch.stack([trial.scores for trial in trials]), is_linear=is_linear)
+        return Ensemble.of(networks), replace(trials[0], scores=scores)
 
     def _task(self, y: Values, n_outputs: int, train: Ids, val: Ids, weight: npt.NDArray[np.float64] | None) -> Task:
         """The rows, their hypergraph and their labels as tensors on the device."""
@@ -128,20 +179,38 @@ class LearnsFromLabels:
             weight=None if weight is None else torch.from_numpy(np.float32(weight)).to(device),
         )
 
-    def _earlier_parameters(self, config: Config, task: Task) -> dict[str, Tensor] | None:
-        """The parameters of the previous fit with ``warm_start``; ``None`` to draw new ones."""
-        if not self.warm_start or not hasattr(self, "network_"):
-            return None
-        earlier = {name: one.detach() for name, one in self.network_.state_dict().items()}
-        asked = Network.empty(config, task.n_features, task.n_classes).state_dict()
-        shapes = [{name: tuple(one.shape) for name, one in part.items()} for part in (earlier, asked)]
-        if shapes[0] != shapes[1]:
-            raise ValueError(
-                "warm_start continues the previous network, which must have the same model, depth, width, number of "
-                f"features and number of outputs; that had {shapes[0]}, this has {shapes[1]}. Fit with "
-                "warm_start=False."
-            )
-        return earlier
+
+def _trained_elsewhere(plan: Plan, config: Config, seeds: list[int], jobs: int) -> list[Trial]:
+    """Train the networks of an ensemble in the workers that joblib is connected to, as many batches as workers."""
+    batches = [seeds[start::jobs] for start in range(min(jobs, len(seeds)))]
+    with closing(train_elsewhere(plan, config, batches, jobs)) as messages:
+        found = list(messages)
+    failures = [one for one in found if isinstance(one, Failure)]
+    if failures:
+        raise ChildProcessError("networks could not be trained:\n  " + "\n  ".join(map(str, failures)))
+    return [one for one in found if isinstance(one, Trial)]
+
+
+def widened(parameters: Mapping[str, Tensor], n_features: int) -> dict[str, Tensor]:
+    """Parameters of a network that takes further features; they count 0 until training finds what they are worth."""
+    name = "ends.first.projection" if "ends.first.projection" in parameters else "layers.0.projection"
+    missing = n_features - parameters[name].shape[0]
+    if missing <= 0:
+        return dict(parameters)
+    further = parameters[name].new_zeros(missing, parameters[name].shape[1])
+    return {**parameters, name: torch.cat([parameters[name], further])}
+
+
+def check_same_shapes(start: Mapping[str, Tensor], config: Config, task: Task) -> None:
+    """Raise unless a network of these settings can start from these parameters."""
+    asked = Network.empty(config, task.n_features, task.n_classes).state_dict()
+    shapes = [{name: tuple(one.shape) for name, one in part.items()} for part in (start, asked)]
+    if shapes[0] != shapes[1]:
+        raise ValueError(
+            "warm_start and partial_fit continue the previous network, which must have the same model, depth, width, "
+            f"number of features and number of outputs; that had {shapes[0]}, this has {shapes[1]}. Fit with "
+            "warm_start=False."
+        )
 
 
 def generator(random_state: Any) -> np.random.RandomState:

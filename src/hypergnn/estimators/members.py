@@ -48,7 +48,7 @@ def candidates_for(
     found: list[Candidate] = [OfScikitLearn("ridge, own features", _ridge(n_known, views.is_sparse), "own")]
     if views.has_structure:
         found.append(OfScikitLearn("ridge, propagated", _ridge(n_known, False), "spread"))
-    if views.has_members:
+    if views.has_further:
         found.append(OfScikitLearn("ridge, memberships", _ridge(n_known, True), "members"))
     trees: list[Candidate] = [OfScikitLearn("forest, own features", forest, "dense")]
     networks: list[Candidate] = [OfNetwork("network, own features", partial(train, "mlp"), uses_structure=False)]

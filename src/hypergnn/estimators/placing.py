@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -11,12 +13,14 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-from hypergnn._utils.checks import find_named
+from hypergnn._utils.checks import Names, find_named
 from hypergnn._utils.tables import row_names
+from hypergnn.estimators.attribution import Attribution, Predict, attribute
 from hypergnn.estimators.compute import as_features, n_rows_of, threads
 from hypergnn.estimators.known_rows import KnownRows
 from hypergnn.estimators.later import Later, as_hypergraph, read_later
-from hypergnn.estimators.rows import MembershipRows, Rows
+from hypergnn.estimators.row_names import find_rows, names_of_rows
+from hypergnn.estimators.rows import MembershipRows, Rows, TextRows
 from hypergnn.explanations import Explanation, explain
 from hypergnn.functional.checks import Features
 from hypergnn.models import KINDS, Network
@@ -36,6 +40,7 @@ class PlacesRows:
     _features: Any
     _known: KnownRows
     _is_given: bool
+    _row_names: Names | None
 
     def _read(self, X: Any, *, reset: bool) -> Any:
         """Check rows."""
@@ -84,15 +89,33 @@ class PlacesRows:
         is_alone = isinstance(self._relation, MembershipRows)
         rows = None if X is None and is_alone else self._read_later(X)
         n_rows = None if rows is None else n_rows_of(rows)
-        R = as_hypergraph(hypergraph, memberships, n_rows, row_names(X))
+        R = as_hypergraph(hypergraph, memberships, n_rows, row_names(X), self.hypergraph_)
         if R is None:
             if rows is None:
                 raise ValueError("hypergraph or memberships must be given: the rows of later data are their members.")
-            return self._features_of(rows), Later(sparse.csr_array(self._relation.join(rows)))
-        later = read_later(self.hypergraph_, R)
+            joined = sparse.csr_array(self._relation.join(rows))
+            return self._features_of(rows), Later(joined, names=names_of_rows(X, None, None))
+        later = self._recognised(read_later(self.hypergraph_, R), names_of_rows(X, R, memberships))
         if isinstance(self._relation, MembershipRows):
             return self._relation.features_of(later.memberships), later
         return self._features_of(rows), later
+
+    def _names(self) -> Names | None:
+        """The names of the training rows: those of the hypergraph, else those in the index of X."""
+        own = self.hypergraph_.vertex_names
+        return getattr(self, "_row_names", None) if own is None else own  # earlier versions did not store them
+
+    def _recognised(self, later: Later, names: Names | None) -> Later:
+        """The later rows by their names: those that training had also have the hyperedges that they had then."""
+        number = find_rows(self._names(), names, later.n_rows)
+        known = np.flatnonzero(number >= 0)
+        memberships = later.memberships
+        if known.size:
+            own = self.hypergraph_.to_scipy()[number[known]].tocoo()
+            there = sparse.csr_array((own.data, (known[own.row], own.col)), shape=memberships.shape)
+            memberships = sparse.csr_array(memberships + there)
+            memberships.data[:] = 1
+        return later._replace(memberships=memberships, names=names)
 
     def _explain_later(
         self,
@@ -109,9 +132,35 @@ class PlacesRows:
         number = find_named("row", row, names, later.n_rows)
         first, _ = later.blocks(self.hypergraph_, 2)
         with threads(self.n_jobs):
-            return explain(
+            found = explain(
                 named, first, self.hypergraph_.n_vertices + number, x=self._with_new(features), target=target
             )
+        return replace(found, vertex=number, vertex_name=number if names is None else names[[number]].tolist()[0])
+
+    def _attribute(
+        self, row: Any, predict: Predict, X: Any, hypergraph: Hypergraph | None, memberships: Any
+    ) -> Attribution:
+        """Split the prediction of a row, of training or a later one, by what its hyperedges and features change."""
+        if X is None and hypergraph is None and memberships is None:
+            features, later = self._features, Later(sparse.csr_array(self.hypergraph_.to_scipy()))
+            names = self._names()
+        else:
+            features, later = self._later(X, hypergraph, memberships)
+            names = row_names(X) if later.names is None else later.names
+        number = find_named("row", row, names, later.n_rows)
+        typical: Any = (
+            sparse.csr_array((1, self._features.shape[1]), dtype=self._features.dtype)
+            if sparse.issparse(self._features)
+            else self._features.mean(0, keepdims=True)
+        )
+        features_of: Callable[[sparse.csr_array], Any] | None = None
+        if isinstance(self._relation, MembershipRows):
+            features_of = self._relation.features_of
+        elif isinstance(self._relation, TextRows):
+            features_of = partial(_words_of, features[[number]])
+        with threads(self.n_jobs), torch.no_grad():
+            base, change = attribute(predict, features, later, number, typical=typical, features_of=features_of)
+        return Attribution(number, names, self.hypergraph_, later, base, change)
 
     def _read_later(self, X: Any) -> Any:
         """Check rows that come later."""
@@ -130,7 +179,7 @@ class PlacesRows:
         if not KINDS[config.model].structures:
             scores = self.network_(as_features(features))
         else:
-            blocks = later.blocks(self.hypergraph_, config.depth)
+            blocks = later.blocks(self.hypergraph_, config.n_steps)
             scores = self.network_(self._with_new(features), hypergraph=blocks)
         return cast(Tensor, scores)
 
@@ -138,3 +187,11 @@ class PlacesRows:
         """The features of the training rows, followed by those of new rows."""
         stack = sparse.vstack if sparse.issparse(features) else np.vstack
         return as_features(stack([self._features, features]))
+
+
+def _words_of(own: sparse.csr_array, memberships: sparse.csr_array) -> sparse.csr_array:
+    """The features of a text, ``(1, words)``, with only some of its words, for each row of memberships."""
+    rows, words = memberships.nonzero()
+    values = np.asarray(own.toarray()[0, words])
+    ends = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=memberships.shape[0]))])
+    return sparse.csr_array((values, np.int32(words), np.int32(ends)), shape=memberships.shape)

@@ -10,20 +10,24 @@ import numpy.typing as npt
 import torch
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from hypergnn._utils.checks import check_choice, check_number
-from hypergnn._utils.tables import row_names
-from hypergnn.estimators.base import HypergraphEstimator, check_order
+from hypergnn.estimators.base import HypergraphEstimator, check_labels_order
 from hypergnn.estimators.compute import threads
+from hypergnn.estimators.events import FromEvents
+from hypergnn.estimators.growing import GrowsRows, all_or_nothing, check_can_continue, is_one_network
 from hypergnn.estimators.later import Later
 from hypergnn.estimators.learning import MODELS, generator
 from hypergnn.estimators.members import candidates_for
+from hypergnn.estimators.regression_report import RegressionReport
 from hypergnn.estimators.selection.views import Views
 from hypergnn.estimators.stacking import Stack, fit_stack
 from hypergnn.estimators.targets import check_all_known, read_targets
 from hypergnn.estimators.weights import as_sample_weight
+from hypergnn.explanations import Explanation
 from hypergnn.models import Network
 from hypergnn.structures.hypergraph import Hypergraph
 from hypergnn.training.engine import OnLosses
@@ -32,7 +36,7 @@ Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]
 
 
-class HypergraphRegressor(RegressorMixin, HypergraphEstimator):  # type: ignore[misc]
+class HypergraphRegressor(FromEvents, RegressorMixin, GrowsRows, HypergraphEstimator):  # type: ignore[misc]
     """Semi-supervised regression: rows are vertices, what they have in common are hyperedges.
 
     It sees all rows and learns from those with a known target; mark unknown targets with NaN or ``None``. By default
@@ -64,7 +68,7 @@ class HypergraphRegressor(RegressorMixin, HypergraphEstimator):  # type: ignore[
             ``early_stopping`` only.
         max_time: Seconds after which ``"auto"`` tries no further models; those tried until then are fitted.
         warm_start: Whether :meth:`fit` continues with the network of the previous fit; not with ``"auto"``.
-        n_jobs: Number of threads; one by default, -1 for all cores.
+        n_jobs: As in :class:`HypergraphClassifier`.
         device: Where to train networks.
         on_epoch: A function called after each epoch as ``on_epoch(epoch, losses)``; see :class:`HypergraphClassifier`.
             With ``"auto"`` it is called for the networks that are trained on all known targets, if they count.
@@ -75,7 +79,7 @@ class HypergraphRegressor(RegressorMixin, HypergraphEstimator):  # type: ignore[
         hypergraph_: The hypergraph.
         report_: With ``"auto"``, what was tried: one dictionary per model with its name (``candidate``), its ``r2`` in
             the cross-validation (``None`` if the time was over), its ``weight`` and the ``seconds`` that it took; then
-            the R² of all weighted models together, without and with smoothed errors.
+            the R² of all weighted models together, without and with smoothed errors. Prints as a table.
         structure_gain_: With ``"auto"``, by how much the hypergraph raises R² in the cross-validation.
         structure_gain_std_: Its standard error.
         network_: With one network, the trained network; as are the next three.
@@ -176,18 +180,66 @@ class HypergraphRegressor(RegressorMixin, HypergraphEstimator):  # type: ignore[
         check_choice("model", self.model, ("auto", *MODELS))
         if y is None:
             raise ValueError("HypergraphRegressor requires y to be passed, but the target y is None")
-        check_order(row_names(X), row_names(y), "y must have its targets", "target", "Sort y: y.loc[X.index].")
+        check_labels_order(X, y, "target")
         weight = as_sample_weight(sample_weight, self.hypergraph_.n_vertices)
         self._targets = read_targets(y, self.hypergraph_.n_vertices, weight)
+        self._learn(weight, continues=False)
+        return self
+
+    @available_if(is_one_network)  # type: ignore[untyped-decorator]
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        hypergraph: Hypergraph | None = None,
+        memberships: Any = None,
+    ) -> HypergraphRegressor:
+        """Continue training with rows and hyperedges that came later; a first call fits.
+
+        As :meth:`HypergraphClassifier.partial_fit`. The targets keep the scale of the first call.
+
+        Args:
+            X: The new rows; ``None`` if the regressor was fitted without features.
+            y: Their targets, NaN or ``None`` where unknown; ``None`` if all are.
+            sample_weight: How much the targets of the new rows count; 1 by default.
+            hypergraph: As in :meth:`HypergraphClassifier.partial_fit`.
+            memberships: As in :meth:`HypergraphClassifier.partial_fit`.
+
+        Example:
+            >>> import hypergnn as hg
+            >>> model = hg.HypergraphRegressor("hyper-conv", n_neighbors=1, random_state=0)
+            >>> model = model.partial_fit([[0.0], [0.1], [1.0]], [0.0, None, 10.0])
+            >>> model.partial_fit([[0.9], [0.2]], [9.0, None]).transduction_.shape
+            (5,)
+        """
+        if not hasattr(self, "network_"):
+            return self.fit(X, y, sample_weight, hypergraph=hypergraph, memberships=memberships)
+        check_can_continue(self, self.model)
+        check_labels_order(X, y, "target")
+        growth = self._growth(X, hypergraph, memberships)
+        n_new = growth.place.size
+        new = self._targets.read_more(y, n_new)
+        scaled = growth.extended(self._targets.scaled, new, np.asarray(~np.isnan(new).any(1)))
+        weight = growth.weights(self._sample_weight, as_sample_weight(sample_weight, n_new))
+        with all_or_nothing(self):
+            self._take(growth)
+            self._targets = self._targets._replace(scaled=scaled)
+            self._learn(weight, continues=True)
+        return self
+
+    def _learn(self, weight: Floats | None, *, continues: bool) -> None:
+        """Learn from the known targets, and predict all rows."""
         if self.model == "auto":
             scaled = self._fit_stack(weight)
         else:
             fraction = self.validation_fraction if self.early_stopping else 0.0
-            n_outputs = self._targets.mean.size
-            trial = self._train(self._targets.scaled, n_outputs, fraction, self.n_epochs_no_change, weight)
+            y, patience = self._targets.scaled, self.n_epochs_no_change
+            trial = self._train(y, self._targets.mean.size, fraction, patience, weight, continues=continues)
             scaled = trial.scores.cpu().double().numpy()
+        self._sample_weight = weight
         self.transduction_ = self._targets.restore(self._of_training(scaled))
-        return self
 
     def predict(self, X: Any, *, hypergraph: Hypergraph | None = None, memberships: Any = None) -> Floats:
         """Return the prediction for each row; new rows join the hypergraph of the training rows.
@@ -226,6 +278,51 @@ class HypergraphRegressor(RegressorMixin, HypergraphEstimator):  # type: ignore[
         found = self.predict(X, hypergraph=hypergraph, memberships=memberships)
         return float(r2_score(y, found, sample_weight=sample_weight))
 
+    def explain(
+        self,
+        row: Any,
+        *,
+        output: int = 0,
+        X: Any = None,
+        hypergraph: Hypergraph | None = None,
+        memberships: Any = None,
+    ) -> Explanation:
+        """Explain the prediction for a row: what each of its hyperedges and its own features change.
+
+        They join one after the other, in many orders; the contribution of each is the mean change of the prediction
+        when it joins (its Shapley value), in the units of ``y``. A training row is explained as one that comes later,
+        with the same features and hyperedges.
+
+        Args:
+            row: As in :meth:`HypergraphClassifier.explain`.
+            output: Which of several targets.
+            X: As in :meth:`HypergraphClassifier.explain`.
+            hypergraph: As in :meth:`predict`.
+            memberships: As in :meth:`predict`.
+
+        Raises:
+            ValueError: If the row or the output does not exist.
+
+        Example:
+            >>> import hypergnn as hg
+            >>> H = hg.Hypergraph.from_hyperedges([[0, 1, 2], [2, 3, 4]], n_vertices=5, hyperedge_names=["old", "new"])
+            >>> model = hg.HypergraphRegressor(random_state=0).fit(None, [1.0, 1.0, None, 5.0, 5.0], hypergraph=H)
+            >>> why = model.explain(0)
+            >>> why.names
+            ('old', 'bias')
+        """
+        check_is_fitted(self)
+        n_outputs = self._targets.mean.size
+        if not 0 <= output < n_outputs:
+            raise ValueError(f"output must be from 0 to {n_outputs - 1}; got {output!r}.")
+
+        def predict(features: Any, later: Later) -> Floats:
+            return np.asarray(self._predict_new(features, later).numpy()).reshape(later.n_rows, n_outputs)
+
+        found = self._attribute(row, predict, X, hypergraph, memberships)
+        names = ("prediction",) if n_outputs == 1 else tuple(f"output {one}" for one in range(n_outputs))
+        return found.explanation(output, names, are_classes=False)
+
     def _predict_new(self, features: Any, later: Later) -> Tensor:
         """The predictions for new rows."""
         if self.model == "auto":
@@ -243,7 +340,8 @@ class HypergraphRegressor(RegressorMixin, HypergraphEstimator):  # type: ignore[
         rows = np.flatnonzero(~np.isnan(self._targets.scaled).any(1))
         own = None if weight is None else weight[rows] / weight[rows].mean()
         seed = int(rng.randint(2**31 - 1))
-        self._views = Views(self._features, self.hypergraph_, has_members=self._relation.has_members, seed=seed)
+        has_members = self._relation.has_members
+        self._views = Views(self._features, self.hypergraph_, has_members=has_members, seed=seed, counts=self._is_given)
         n_outputs = self._targets.mean.size
         with threads(self.n_jobs):
             tried = candidates_for(self._views, rows.size, n_outputs, rng, self.n_jobs, self._train_network)
@@ -251,8 +349,8 @@ class HypergraphRegressor(RegressorMixin, HypergraphEstimator):  # type: ignore[
             self._stack: Stack = fit_stack(tried, self._views, rows, targets, own, rng, max_time)
             scaled = self._stack.predict(self._views)
         self._views.forget()
-        self.report_ = self._stack.report
         self.structure_gain_, self.structure_gain_std_ = self._stack.gain, self._stack.gain_error
+        self.report_ = RegressionReport(self._stack.report, self.structure_gain_, self.structure_gain_std_)
         return scaled
 
     def _features_of(self, rows: Any) -> Any:

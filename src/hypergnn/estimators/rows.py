@@ -6,18 +6,23 @@ that fit small tables: no more neighbours than there are other rows, no more clu
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from copy import copy
+from dataclasses import replace
 from datetime import date
 from inspect import signature
 from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import MinMaxScaler, StandardScaler, normalize
 
-from hypergnn._utils.checks import check_size
+from hypergnn._utils.checks import Names, as_names, check_size
+from hypergnn._utils.table_files import ENDINGS
 from hypergnn._utils.tables import as_column, as_numbers, encode, read_table
 from hypergnn.construct import Attributes, Clusters, NearestNeighbours, NearestVertex, Relation, TableEncoder, Words
 from hypergnn.estimators.known_rows import row_keys
@@ -25,6 +30,7 @@ from hypergnn.structures.hypergraph import Hypergraph
 
 CONSTRUCTORS = {"knn": NearestNeighbours, "clusters": Clusters, "attributes": Attributes, "text": Words}
 N_BINS = 5
+Ids = npt.NDArray[np.int64]
 
 
 def options_of(construct: str) -> tuple[str, ...]:
@@ -55,6 +61,17 @@ class Rows(Protocol):
 
     def join(self, X: Any) -> sparse.csr_array:
         """Memberships of new rows, ``(rows, M)``."""
+        ...
+
+    def grown(self, X: Any, order: Ids, hypergraph: Hypergraph, searched: Mapping[str, Any] | None) -> Rows:
+        """The rows with further ones, and the hypergraph of all of them; scales and encodings stay.
+
+        Args:
+            X: The further rows.
+            order: For each of all rows, its place in the known rows followed by the further ones.
+            hypergraph: The hypergraph in which the further rows have joined hyperedges.
+            searched: How to find neighbours again, if neighbours make the hyperedges.
+        """
         ...
 
 
@@ -107,6 +124,21 @@ class NumericRows:
         """Memberships of new rows, ``(rows, M)``."""
         return self._relation.join(self._scales.positions(X))
 
+    def grown(self, X: Any, order: Ids, hypergraph: Hypergraph, searched: Mapping[str, Any] | None) -> NumericRows:
+        """The rows with further ones: neighbours are found again among all, other hyperedges get further members."""
+        relation: Relation
+        if isinstance(self._relation, (NearestNeighbours, NearestVertex)):
+            points, positions = self._relation._points, self._scales.positions(X)
+            is_sparse = sparse.issparse(points)
+            both = sparse.csr_array(sparse.vstack([points, positions])) if is_sparse else np.vstack([points, positions])
+            if isinstance(self._relation, NearestNeighbours) and searched is not None:
+                relation = NearestNeighbours(both[order], **searched)
+            else:
+                relation = NearestVertex(hypergraph, both[order])
+        else:
+            relation = with_hypergraph(self._relation, hypergraph)
+        return NumericRows(self._scales, relation)
+
 
 class AttributeRows:
     """Rows of any table, related by equal values."""
@@ -142,6 +174,12 @@ class AttributeRows:
         """Memberships of rows, ``(rows, M)``."""
         return self._relation.join(columns_of(X))
 
+    def grown(self, X: Any, order: Ids, hypergraph: Hypergraph, searched: Mapping[str, Any] | None) -> AttributeRows:  # noqa: ARG002
+        """The rows with further ones, which have joined the hyperedges of their values."""
+        made = copy(self)
+        made.hypergraph, made._relation = hypergraph, with_hypergraph(self._relation, hypergraph)
+        return made
+
 
 class TextRows:
     """Texts, related by the words they use."""
@@ -164,6 +202,12 @@ class TextRows:
     def join(self, X: Any) -> sparse.csr_array:
         """Memberships of new texts, ``(rows, M)``."""
         return self._relation.join(X)
+
+    def grown(self, X: Any, order: Ids, hypergraph: Hypergraph, searched: Mapping[str, Any] | None) -> TextRows:  # noqa: ARG002
+        """The texts with further ones, which have joined the hyperedges of their words."""
+        made = copy(self)
+        made.hypergraph, made._relation = hypergraph, with_hypergraph(self._relation, hypergraph)
+        return made
 
 
 class MembershipRows:
@@ -203,6 +247,29 @@ class MembershipRows:
         """Rows without features cannot join by a rule; their hyperedges must be given."""
         raise ValueError("the hyperedges of later rows must be given: the estimator was fitted without features.")
 
+    def grown(self, X: Any, order: Ids, hypergraph: Hypergraph, searched: Mapping[str, Any] | None) -> MembershipRows:  # noqa: ARG002
+        """The rows with further ones; new hyperedges become features, and known ones stay as rare as they were."""
+        made, n_known = MembershipRows(hypergraph), self._rarity.size
+        made._rarity[:n_known] = self._rarity
+        return made
+
+
+def with_hypergraph(relation: Any, hypergraph: Hypergraph) -> Any:
+    """A relation whose rule stays and whose hyperedges have got further members."""
+    made = copy(relation)
+    made.hypergraph = hypergraph
+    return made
+
+
+def with_names(rows: Any, names: Names | None) -> Any:
+    """The same rows, whose vertices have got names, unless they have some."""
+    if names is None or rows.hypergraph.vertex_names is not None:
+        return rows
+    made = copy(rows)
+    called = as_names("the index of X", names, rows.hypergraph.n_vertices)
+    made.hypergraph = replace(rows.hypergraph, vertex_names=called)
+    return made
+
 
 def nearest_neighbours(positions: Any, n_neighbors: int, options: Mapping[str, Any]) -> Relation:
     """Relate each row to its nearest neighbours, at most all other rows; a single row to itself."""
@@ -225,10 +292,30 @@ def clusters(positions: Any, options: Mapping[str, Any]) -> Relation:
     return Clusters(positions, **{**options, "n_clusters": possible})
 
 
+def check_no_texts(X: Any) -> None:
+    """Raise if ``X`` is a list of texts, where a table is wanted.
+
+    Example:
+        >>> check_no_texts(["a text"])
+        Traceback (most recent call last):
+        ValueError: X must be a table, or paths of tables; got a list of texts, such as 'a text'. Set ...
+    """
+    if not isinstance(X, (list, tuple)) or not X or not all(isinstance(one, str) for one in X):
+        return
+    if not X[0].lower().endswith(ENDINGS) and not os.path.exists(X[0]):
+        raise ValueError(
+            f"X must be a table, or paths of tables; got a list of texts, such as {X[0][:20]!r}. Set construct='text', "
+            "or turn them into numbers if you give a hypergraph."
+        )
+
+
 def check_texts(X: Any) -> Any:
     """Return texts as one column, or raise if ``X`` is a single text or has several columns."""
     if isinstance(X, (str, bytes)):
-        raise ValueError(f"X must be several texts, one per row; got a single one. Pass a list: [{X[:20]!r}, …].")
+        raise ValueError(
+            f"X must be several texts, one per row; got a single one. Pass a list: [{X[:20]!r}, …]. Read texts in a "
+            "file first, e.g. pandas.read_csv(path)['text']."
+        )
     if np.ndim(X) < 2:
         return X
     columns = np.asarray(X)

@@ -7,7 +7,6 @@ errors that remain are smoothed over the hyperedges if that helps.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
@@ -22,6 +21,7 @@ from hypergnn.estimators.compute import as_features
 from hypergnn.estimators.selection.diffusion import received
 from hypergnn.estimators.selection.views import NewViews, Views
 from hypergnn.functional import hypergraph_conv
+from hypergnn.kernels.stopwatch import Stopwatch, stopwatch
 from hypergnn.models import KINDS, Network
 
 Ids = npt.NDArray[np.int64]
@@ -150,7 +150,7 @@ def scores_of(network: Network, views: Views | NewViews) -> Floats:
         if not takes_structure:
             scores = network(as_features(views.get("own")))
         elif isinstance(views, NewViews):
-            blocks = views.later.blocks(views.structure(rare=False), network.config.depth)
+            blocks = views.later.blocks(views.structure(rare=False), network.config.n_steps)
             scores = network(as_features(views.with_training()), hypergraph=blocks)
         else:
             scores = network(as_features(views.get("own")), hypergraph=views.hypergraph)
@@ -180,29 +180,11 @@ def fit_stack(
         targets: Their targets, scaled to mean 0 and variance 1, ``(rows, outputs)``.
         weight: Their weights; equal if ``None``.
         rng: Draws the folds.
-        max_time: Seconds after which no further candidate is tried.
+        max_time: Seconds of work after which no further candidate is tried; compiling kernels does not count.
     """
     folds = _folds(rows.size, rng)
-    report: list[dict[str, Any]] = []
-    tried: list[Candidate] = []
-    unseen: list[Floats] = []
-    deadline, longest, last_fits = time.monotonic() + max_time, 0.0, 0.0
-    for one in candidates:
-        start = time.monotonic()
-        if tried and (rows.size < 2 or start + longest + last_fits > deadline):
-            report.append(_entry(one.name, None))
-            continue
-        out = np.zeros_like(targets)
-        for held in folds:
-            rest = np.setdiff1d(np.arange(rows.size), held)
-            fitted = one.fit(views, rows[rest], targets[rest], None if weight is None else weight[rest])
-            out[held] = fitted.predict(views, rows[held])
-        seconds = time.monotonic() - start
-        longest = max(longest, seconds)
-        last_fits += seconds / max(len(folds) - 1, 1)  # each may be fitted once more, to all rows
-        tried.append(one)
-        unseen.append(out)
-        report.append(_entry(one.name, _r2(targets, out, weight), seconds))
+    with stopwatch() as watch:
+        tried, unseen, report = _cross_validated(candidates, views, rows, targets, weight, folds, max_time, watch)
     weights = _weights(unseen, targets, weight) if folds else np.array([1.0])
     for entry, share in zip((one for one in report if one["r2"] is not None), weights, strict=True):
         entry["weight"] = float(share)
@@ -213,6 +195,40 @@ def fit_stack(
         remaining = _smooth(stack, views, rows, errors, targets, weight, folds)
         _compare(stack, remaining, tried, unseen, targets, weight)
     return stack
+
+
+def _cross_validated(
+    candidates: Sequence[Candidate],
+    views: Views,
+    rows: Ids,
+    targets: Floats,
+    weight: Floats | None,
+    folds: Sequence[Ids],
+    max_time: float,
+    watch: Stopwatch,
+) -> tuple[list[Candidate], list[Floats], list[dict[str, Any]]]:
+    """Try candidates while there is time; return them, their predictions of unseen targets, and the report."""
+    report: list[dict[str, Any]] = []
+    tried: list[Candidate] = []
+    unseen: list[Floats] = []
+    longest, last_fits = 0.0, 0.0
+    for one in candidates:
+        start = watch.worked()
+        if tried and (rows.size < 2 or start + longest + last_fits > max_time):
+            report.append(_entry(one.name, None))
+            continue
+        out = np.zeros_like(targets)
+        for held in folds:
+            rest = np.setdiff1d(np.arange(rows.size), held)
+            fitted = one.fit(views, rows[rest], targets[rest], None if weight is None else weight[rest])
+            out[held] = fitted.predict(views, rows[held])
+        seconds = watch.worked() - start
+        longest = max(longest, seconds)
+        last_fits += seconds / max(len(folds) - 1, 1)  # each may be fitted once more, to all rows
+        tried.append(one)
+        unseen.append(out)
+        report.append(_entry(one.name, _r2(targets, out, weight), seconds))
+    return tried, unseen, report
 
 
 def _folds(n_rows: int, rng: np.random.RandomState) -> list[Ids]:

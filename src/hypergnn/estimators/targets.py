@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +11,7 @@ import numpy.typing as npt
 from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
-from hypergnn._utils.tables import as_column, as_numbers
+from hypergnn._utils.tables import as_column, as_numbers, encode
 
 Floats = npt.NDArray[np.float64]
 
@@ -25,6 +27,19 @@ class Targets(NamedTuple):
     """``(outputs,)``"""
     is_column: bool
     """Whether ``y`` is one column: predictions are then one-dimensional."""
+
+    def read_more(self, y: Any, n_rows: int) -> Floats:
+        """Further targets in the same scale, ``(rows, outputs)``, NaN where unknown; ``None`` if all are."""
+        if y is None:
+            return np.full((n_rows, self.mean.size), np.nan)
+        values, _ = _as_floats(y)
+        if values.shape != (n_rows, self.mean.size):
+            raise ValueError(
+                f"y must have one entry per row of X and {self.mean.size} outputs; got shape {values.shape} for "
+                f"{n_rows} rows."
+            )
+        _check_known(values)
+        return (values - self.mean) / self.scale
 
     def restore(self, scaled: npt.NDArray[Any]) -> Floats:
         """Predictions in the unit of ``y``, ``(rows, outputs)`` or ``(rows,)``."""
@@ -54,6 +69,34 @@ def read_targets(y: Any, n_rows: int, weight: Floats | None) -> Targets:
         raise ValueError(
             f"y must have one entry per row of X, {n_rows}; got {len(values)}. Mark unknown targets with NaN."
         )
+    unknown = _check_known(values)
+    _warn_of_marks(values)
+    known = ~unknown & (np.ones(n_rows, dtype=bool) if weight is None else weight > 0)
+    if not known.any():
+        raise ValueError("y must be known for at least one row with a positive weight; every entry is NaN.")
+    share = None if weight is None else weight[known]
+    mean = np.average(values[known], axis=0, weights=share)
+    scale = np.sqrt(np.average((values[known] - mean) ** 2, axis=0, weights=share))
+    scale = np.where(scale > np.finfo(np.float64).eps * np.abs(mean), scale, 1.0)
+    return Targets(np.where(known[:, None], (values - mean) / scale, np.nan), mean, scale, is_column)
+
+
+def _warn_of_marks(values: Floats) -> None:
+    """Warn if -1 looks like the mark of an unknown target, which it is for classifiers."""
+    distinct, counts = np.unique(values, return_counts=True)
+    if np.isnan(distinct).any() or distinct.size < 3:  # unknown targets have another mark, or these are two classes
+        return
+    if distinct[0] == -1 and distinct[1] > 0 and counts[0] >= max(2, counts.sum() / 10):
+        warnings.warn(
+            f"y holds -1 in {counts[0]} rows and is positive in all others; -1 is learned as a number. If it marks "
+            "unknown targets, replace it with NaN.",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def _check_known(values: Floats) -> npt.NDArray[np.bool_]:
+    """Return which rows have an unknown target; raise for infinite ones and for rows that are known in part."""
     if np.isinf(values).any():
         raise ValueError("Input y contains infinity. y must hold finite numbers, or NaN where the target is unknown.")
     unknown = np.isnan(values)
@@ -64,14 +107,7 @@ def read_targets(y: Any, n_rows: int, weight: Floats | None) -> Targets:
             f"y must be known or unknown for all outputs of a row; row {row} has {n_unknown} NaN of "
             f"{values.shape[1]}. Fit one regressor per output, or mark the whole row with NaN."
         )
-    known = ~unknown.any(1) & (np.ones(n_rows, dtype=bool) if weight is None else weight > 0)
-    if not known.any():
-        raise ValueError("y must be known for at least one row with a positive weight; every entry is NaN.")
-    share = None if weight is None else weight[known]
-    mean = np.average(values[known], axis=0, weights=share)
-    scale = np.sqrt(np.average((values[known] - mean) ** 2, axis=0, weights=share))
-    scale = np.where(scale > np.finfo(np.float64).eps * np.abs(mean), scale, 1.0)
-    return Targets(np.where(known[:, None], (values - mean) / scale, np.nan), mean, scale, is_column)
+    return np.asarray(unknown.any(1))
 
 
 def check_all_known(y: Any) -> None:
@@ -79,7 +115,10 @@ def check_all_known(y: Any) -> None:
     unknown = np.isnan(_as_floats(y)[0]).any(1)
     if unknown.any():
         without = f"{np.count_nonzero(unknown)} of {unknown.size} are NaN"
-        raise ValueError(f"y must be known in each row; {without}. Leave them out, e.g. score(X[known], y[known]).")
+        raise ValueError(
+            f"y must be known in each row; {without}. Leave them out, e.g. score(X[known], y[known]), "
+            "or cross-validate with cv=hypergnn.model_selection.LabelledKFold()."
+        )
 
 
 def _as_floats(y: Any) -> tuple[Floats, bool]:
@@ -94,5 +133,10 @@ def _as_floats(y: Any) -> tuple[Floats, bool]:
         raise ValueError("Complex data not supported: y must hold real numbers.")
     numbers = as_numbers(column)
     if numbers is None:
-        raise ValueError("y must hold numbers, NaN where unknown; got others. For classes, use HypergraphClassifier.")
+        values = encode(column).values.tolist()
+        other = next(one for one in values if not isinstance(one, Real) or isinstance(one, bool))
+        raise ValueError(
+            f"y must hold numbers, NaN where unknown; got {other!r}. Convert text to numbers with pandas.to_numeric; "
+            "for classes, use HypergraphClassifier."
+        )
     return numbers[:, None], True

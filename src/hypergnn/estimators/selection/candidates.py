@@ -18,6 +18,8 @@ from hypergnn.estimators.selection.views import NewViews, Views
 
 Array = npt.NDArray[Any]
 
+TREES = 100
+"""Trees of a forest."""
 _MOST_ROWS = 10_000
 """Each tree sees at most so many rows."""
 
@@ -270,7 +272,7 @@ def grow(kind: Any, x: Any, context: Context) -> tuple[Any, Array]:
     """Fit trees to labelled rows; return them and what those say of each row that have not seen it."""
     known = context.known
     forest = kind(
-        n_estimators=100,
+        n_estimators=TREES,
         bootstrap=True,
         oob_score=True,
         max_samples=_MOST_ROWS if known.size > _MOST_ROWS else None,

@@ -1,4 +1,4 @@
-"""Hypergraph convolution as a candidate."""
+"""Networks over the hypergraph as candidates."""
 
 from __future__ import annotations
 
@@ -28,12 +28,21 @@ class Train(Protocol):
 
 
 class OfNetwork:
-    """A hypergraph convolution, with the better of two weight decays."""
+    """A network of some kind, with the best of some weight decays.
 
-    name, uses_structure = "hyper-conv", True
+    Args:
+        name: The kind.
+        train: How to train it.
+        decays: The weight decays.
+        needs_smoothness: Whether to try it only if the structure helps other candidates: a convolution averages over
+            hyperedges as they do, a learned update of the hyperedges may find what they miss.
+    """
 
-    def __init__(self, train: Train, decays: tuple[float, ...]) -> None:
+    uses_structure = True
+
+    def __init__(self, name: str, train: Train, decays: tuple[float, ...], *, needs_smoothness: bool) -> None:
         """Store how to train it."""
+        self.name, self.needs_smoothness = name, needs_smoothness
         self._train, self._decays = train, decays
         self._decay = decays[0]
 
@@ -75,6 +84,6 @@ class TrainedNetwork:
     def new(self, views: NewViews) -> Array:
         """Probabilities of new rows."""
         with torch.no_grad():
-            blocks = views.later.blocks(views.structure(rare=False), self.network.config.depth)
+            blocks = views.later.blocks(views.structure(rare=False), self.network.config.n_steps)
             scores = self.network(as_features(views.with_training()), hypergraph=blocks)
         return np.asarray(scores.double().softmax(-1).numpy())

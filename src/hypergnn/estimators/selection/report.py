@@ -36,7 +36,8 @@ class Report:
         structure_gain: What the candidates with structure add to the accuracy of those without.
         structure_gain_std: Its standard error.
         n_labels: Number of labelled rows.
-        seconds: Duration of the selection and the final fit.
+        seconds: Duration of the selection and the final fit, without ``compiling``.
+        compiling: Seconds in which kernels were compiled, which happens once on a machine, or loaded.
     """
 
     tried: tuple[Tried, ...]
@@ -48,6 +49,7 @@ class Report:
     structure_gain_std: float
     n_labels: int
     seconds: float
+    compiling: float = 0.0
 
     @property
     def chosen(self) -> dict[str, float]:
@@ -89,9 +91,12 @@ class Report:
             f"{self.n_labels} labels; the largest class has {100 * self.largest_class:.1f} %",
             f"structure adds {_percent(self.structure_gain, self.structure_gain_std)} points",
             *(f"not tried: {name} ({reason})" for name, reason in self.skipped.items()),
-            f"{self.seconds:.1f} seconds in all",
+            f"{self.seconds:.1f} seconds in all" + self._compiled(),
         ]
         return "\n".join(lines)
+
+    def _compiled(self) -> str:
+        return f", and {self.compiling:.0f} to compile or load kernels" if self.compiling >= 1 else ""
 
     def __repr__(self) -> str:
         """The same as printed."""

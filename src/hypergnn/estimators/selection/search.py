@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -23,10 +22,18 @@ from hypergnn.estimators.selection.candidates import (
     trees_with_structure,
 )
 from hypergnn.estimators.selection.known import Known
-from hypergnn.estimators.selection.mixture import best_sharpness, mixed, mixing_weights, sharpen
+from hypergnn.estimators.selection.mixture import (
+    best_sharpness,
+    mixed,
+    mixing_weights,
+    sharpen,
+    towards_the_most_accurate,
+)
+from hypergnn.estimators.selection.network import OfNetwork
 from hypergnn.estimators.selection.report import Report, Tried
 from hypergnn.estimators.selection.spread import Smoothed, Spread, WithLabels
 from hypergnn.estimators.selection.views import NewViews, Views
+from hypergnn.kernels.stopwatch import Stopwatch, stopwatch
 
 Array = npt.NDArray[Any]
 
@@ -35,6 +42,8 @@ _SHARE = 0.6
 """Share of the time that may pass before the last candidate is tried; the rest is for fitting."""
 _LARGE = 3000
 """Networks are tried on at most so many rows."""
+_FEW, _ENOUGH, _QUICK = 100, 200, 2.0
+"""Boosting needs so many labels, and with fewer than enough it must be quick: it then seldom wins."""
 _SOME, _MANY = 1000, 10_000
 """With more labels, candidates that compare labelled rows with each other, or repeat others, are left out."""
 
@@ -69,26 +78,41 @@ class Result:
 
 
 def select(
-    context: Context, network: Candidate | None, max_time: float, say: Callable[[str], None] | None
+    context: Context, networks: Sequence[OfNetwork], max_time: float, say: Callable[[str], None] | None
 ) -> tuple[Mixture, Report]:
     """Compare the candidates by cross-validation within the labels, and fit a mixture of the good ones.
 
     Args:
         context: The rows and their labels.
-        network: A network to try too if the structure helps.
-        max_time: Seconds after which no further candidate is tried.
+        networks: Networks to try too, some of them only if the structure helps.
+        max_time: Seconds of work after which no further candidate is tried; compiling kernels does not count.
         say: Called with a line about each candidate.
     """
-    start = time.perf_counter()
+
+    def on_compile() -> None:
+        if say is not None:
+            say("compiling the kernels, once on this machine; this takes about a minute")
+
+    with stopwatch(on_compile) as watch:
+        return _select(context, networks, max_time, say, watch)
+
+
+def _select(
+    context: Context,
+    networks: Sequence[OfNetwork],
+    max_time: float,
+    say: Callable[[str], None] | None,
+    watch: Stopwatch,
+) -> tuple[Mixture, Report]:
     views, known = context.views, context.known
     results: list[Result] = []
     skipped: dict[str, str] = {}
 
     def try_in_time(candidate: Candidate) -> None:
-        if results and time.perf_counter() - start > _SHARE * max_time:
+        if results and watch.worked() > _SHARE * max_time:
             skipped[candidate.name] = f"max_time={max_time:g} was over"
         else:
-            results.append(_try(candidate, context, say))
+            results.append(_try(candidate, context, say, watch))
 
     for candidate in _first(views, known):
         try_in_time(candidate)
@@ -101,22 +125,24 @@ def select(
     else:
         skipped["gradient boosting"] = reason
     if views.has_structure:
-        if network is not None and views.hypergraph.n_vertices > _LARGE:
-            skipped[network.name] = f"more than {_LARGE:,} rows"
-        elif network is not None and _structure_helps(results):
-            try_in_time(network)
+        helps = _structure_helps(results)
+        for network in networks:
+            if views.hypergraph.n_vertices > _LARGE:
+                skipped[network.name] = f"more than {_LARGE:,} rows"
+            elif helps or not network.needs_smoothness:
+                try_in_time(network)
         if (plain := _to_smooth(results, context)) is not None:
             try_in_time(Smoothed(plain))
         bases = [one for one in results if not isinstance(one.candidate, Spread | Smoothed)]
         base = min(bases, key=lambda one: one.loss)
         try_in_time(Spread(f"{base.candidate.name}, corrected", base.candidate, base.p, base.sharpness))
-    weights = mixing_weights(np.stack([one.p for one in results]), known)
+    weights = _weights([one.p for one in results], known)
     members = [
         (weight, one.sharpness, context.fitted(one.candidate))
         for weight, one in zip(weights.tolist(), results, strict=True)
         if weight > 0
     ]
-    report = _report(results, weights, skipped, known, time.perf_counter() - start)
+    report = _report(results, weights, skipped, known, watch)
     return Mixture(members), report
 
 
@@ -133,7 +159,7 @@ def _first(views: Views, known: Known) -> list[Candidate]:
         return found
     found.append(Spread("labels, propagated"))
     found.append(Linear("logistic regression, propagated", "spread", uses_structure=True))
-    if views.has_members:
+    if views.has_further:
         found.append(Linear("logistic regression, memberships", "members", uses_structure=True))
     if known.size >= 10:
         found.append(trees_with_structure())
@@ -153,14 +179,14 @@ def _to_smooth(results: list[Result], context: Context) -> Linear | Forest | Non
     return cast(Linear | Forest, max(plain, key=lambda one: one.right.mean()).candidate) if plain else None
 
 
-def _try(candidate: Candidate, context: Context, say: Callable[[str], None] | None) -> Result:
-    start = time.perf_counter()
+def _try(candidate: Candidate, context: Context, say: Callable[[str], None] | None, watch: Stopwatch) -> Result:
+    start = watch.worked()
     known = context.known
     raw = candidate.score(context)
     sharpness = best_sharpness(raw, known)
     p = sharpen(raw, sharpness)
     right = p.argmax(1) == known.y
-    result = Result(candidate, raw, p, sharpness, time.perf_counter() - start, log_loss(p, known), right)
+    result = Result(candidate, raw, p, sharpness, watch.worked() - start, log_loss(p, known), right)
     if say is not None:
         say(f"{candidate.name}: accuracy {100 * right.mean():.1f} %, {result.seconds:.1f} seconds")
     return result
@@ -169,8 +195,8 @@ def _try(candidate: Candidate, context: Context, say: Callable[[str], None] | No
 def _boosting(results: list[Result], context: Context, max_time: float) -> tuple[Boosting | None, str]:
     """Gradient boosting of the rows that the better forest saw, or why it is not worth its time here."""
     known = context.known
-    if known.size < 200:
-        return None, "fewer than 200 labels"
+    if known.size < _FEW:
+        return None, f"fewer than {_FEW} labels"
     forests = [one for one in results if isinstance(one.candidate, Forest)]
     if not forests:
         return None, "no time for trees"
@@ -184,18 +210,25 @@ def _boosting(results: list[Result], context: Context, max_time: float) -> tuple
     found = (
         Boosting("gradient boosting, propagated", "spread", uses_structure=True, most_folds=3)
         if forest.candidate.uses_structure
-        else Boosting("gradient boosting", "dense", uses_structure=False, most_folds=3)
+        else Boosting(
+            "gradient boosting", "dense" if context.views.is_sparse else "own", uses_structure=False, most_folds=3
+        )
     )
     seconds = found.expected_seconds(context)
-    if seconds > min(0.35 * max_time, 4 + known.size / 2000):
+    if seconds > min(0.35 * max_time, 4 + known.size / 2000 if known.size >= _ENOUGH else _QUICK):
         return None, f"would take about {seconds:.0f} seconds"
     return found, ""
 
 
-def _report(results: list[Result], weights: Array, skipped: dict[str, str], known: Known, seconds: float) -> Report:
+def _weights(members: list[Array], known: Known) -> Array:
+    stacked = np.stack(members)
+    return towards_the_most_accurate(stacked, mixing_weights(stacked, known), known)
+
+
+def _report(results: list[Result], weights: Array, skipped: dict[str, str], known: Known, watch: Stopwatch) -> Report:
     right = (mixed(np.stack([one.p for one in results]), weights).argmax(1) == known.y).astype(float)
     plain = [one.p for one in results if not one.candidate.uses_structure]
-    without = (mixed(np.stack(plain), mixing_weights(np.stack(plain), known)).argmax(1) == known.y).astype(float)
+    without = (mixed(np.stack(plain), _weights(plain, known)).argmax(1) == known.y).astype(float)
     gain, root = right - without, known.size**0.5
     tried = [
         Tried(
@@ -218,7 +251,8 @@ def _report(results: list[Result], weights: Array, skipped: dict[str, str], know
         float(gain.mean()),
         float(gain.std()) / root,
         known.size,
-        seconds,
+        watch.worked(),
+        watch.compiling,
     )
 
 
