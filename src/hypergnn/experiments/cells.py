@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, Literal
 
+from hypergnn.experiments.identity import identity_of
 from hypergnn.models import Config
+
+if TYPE_CHECKING:
+    from hypergnn.experiments.systems.base import System
 
 Measure = Literal["accuracy", "count", "milliseconds", "ratio"]
 
@@ -32,15 +37,30 @@ class Cell:
     dataset: str
     """A name that :func:`hypergnn.datasets.load` knows."""
     config: Config | None
-    """The settings of its trials; ``None`` if the number is quoted, counted or timed."""
+    """The settings of the network that is trained; ``None`` if a system is, or if the number needs no trials."""
     published: Published | None
     measure: Measure = "accuracy"
     """The kind of number. Counts and times come from :mod:`hypergnn.experiments.measures`, without trials."""
+    system: System | None = None
+    """The system that is trained; ``None`` if a network is, or if the number needs no trials."""
+
+    alone: System | None = None
+    """The network of :attr:`config` as a system: a few trials in a process of their own measure what one costs."""
+
+    @property
+    def is_trained(self) -> bool:
+        """Whether the number comes from trials, of a network or of a system."""
+        return self.config is not None or self.system is not None
+
+    @property
+    def is_deterministic(self) -> bool:
+        """Whether all seeds give the same, so that one trial is all there is."""
+        return self.system is not None and self.system.is_deterministic
 
     @property
     def is_quoted(self) -> bool:
         """Whether the number is only quoted from the paper, and not measured."""
-        return self.config is None and self.measure == "accuracy"
+        return not self.is_trained and self.measure == "accuracy"
 
     @property
     def run(self) -> str:
@@ -51,11 +71,24 @@ class Cell:
             >>> TABLES["baselines"].cell("cora/hyper-conv").run == TABLES["depth"].cell("2/none").run
             True
         """
-        if self.config is None:
-            raise ValueError(f"{self.table}:{self.name} must be trained to have a run; it is quoted, counted or timed.")
-        changed = json.dumps(self.config.changed(), sort_keys=True)
-        digest = hashlib.sha256(changed.encode()).hexdigest()[:8]
-        return f"{self.dataset}/{self.config.model}-{digest}"
+        if self.config is not None:
+            return f"{self.dataset}/{self.config.model}-{_digest(self.config.changed())}"
+        if self.system is not None:
+            return _run_of(self.system, self.dataset)
+        raise ValueError(f"{self.table}:{self.name} must be trained to have a run; it is quoted, counted or timed.")
+
+    @property
+    def run_alone(self) -> str | None:
+        """The name of the run with the trials of :attr:`alone`, if there is one."""
+        return None if self.alone is None else _run_of(self.alone, self.dataset)
+
+
+def _run_of(system: System, dataset: str) -> str:
+    return f"{dataset}/system-{system.name}-{_digest(identity_of(system))}"
+
+
+def _digest(settings: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:8]
 
 
 @dataclass(frozen=True)
@@ -101,6 +134,21 @@ class Table:
             if cell.name == name:
                 return cell
         raise ValueError(f"name must be that of a cell of {self.name}; got {name!r}. See Table.cells.")
+
+    def only(self, pattern: str) -> Table:
+        """The table with the cells whose names match a pattern, and the comparisons among these and with other tables.
+
+        Example:
+            >>> from hypergnn.experiments.paper import TABLES
+            >>> len(TABLES["baselines"].only("cora/g*").cells)
+            4
+        """
+        cells = tuple(cell for cell in self.cells if fnmatchcase(cell.name, pattern))
+        names = {cell.name for cell in cells}
+        comparisons = tuple(
+            one for one in self.comparisons if all(":" in name or name in names for name in (one.better, one.worse))
+        )
+        return replace(self, cells=cells, comparisons=comparisons)
 
     def at(self, row: str, column: str) -> Cell | None:
         """The cell in a row and a column; ``None`` where the table has a gap."""

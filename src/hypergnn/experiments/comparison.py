@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import sqrt
 from statistics import mean, variance
 
-from hypergnn.experiments.statistics import Summary
+from hypergnn.experiments.statistics import Summary, holm
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def ranked(accuracy: Mapping[str, Sequence[float]], test_to_train: float) -> lis
     order = sorted(accuracy, key=lambda name: -mean(accuracy[name]))
     best = accuracy[order[0]]
     raw = {name: _p_value(best, accuracy[name], test_to_train) for name in order[1:]}
-    adjusted = _holm({name: p for name, p in raw.items() if p is not None})
+    adjusted = holm({name: p for name, p in raw.items() if p is not None})
     return [
         Compared(
             name=name,
@@ -87,13 +87,3 @@ def _p_value(best: Sequence[float], other: Sequence[float], test_to_train: float
     if spread == 0:
         return 1.0 if centre == 0 else 0.0
     return float(t.sf(centre / sqrt(spread * (1 / len(best) + test_to_train)), len(best) - 1))
-
-
-def _holm(values: Mapping[str, float]) -> dict[str, float]:
-    """Holm's adjustment: the smallest p-value times the number of tests, the next times one less, never falling."""
-    adjusted: dict[str, float] = {}
-    highest = 0.0
-    for rank, name in enumerate(sorted(values, key=lambda one: values[one])):
-        highest = max(highest, min(1.0, values[name] * (len(values) - rank)))
-        adjusted[name] = highest
-    return adjusted

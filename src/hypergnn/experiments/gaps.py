@@ -22,7 +22,7 @@ class Gap:
 
 
 def gaps_of(results: Results, tables: Iterable[Table]) -> list[Gap]:
-    """The gap of every cell that has trials and a published number.
+    """The gap of every cell of a network that has trials and a published number.
 
     Example:
         >>> gaps_of(Results({}, {}), [])
@@ -32,7 +32,7 @@ def gaps_of(results: Results, tables: Iterable[Table]) -> list[Gap]:
         Gap(cell, mean(accuracies) - cell.published.mean)
         for table in tables
         for cell in table.cells
-        if cell.published is not None and (accuracies := results.accuracies(cell))
+        if cell.config is not None and cell.published is not None and (accuracies := results.accuracies(cell))
     ]
 
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from statistics import median
 
 from hypergnn._utils.display import markdown_table
-from hypergnn.experiments.beyond import ALL, BEYOND
-from hypergnn.experiments.cells import Table
+from hypergnn.experiments.beyond import ALL, BEYOND, has_more_than_the_paper
+from hypergnn.experiments.cells import Cell, Table
 from hypergnn.experiments.claims import Claim, claims_of
+from hypergnn.experiments.ensembles import Measured, ensembles_section
 from hypergnn.experiments.gaps import gaps_of, why_above
 from hypergnn.experiments.paper import TABLES
+from hypergnn.experiments.ranking_text import parts_of
 from hypergnn.experiments.remarks import remarks_of
 from hypergnn.experiments.results import Results
-from hypergnn.experiments.text import CLAIMS_HEAD, HEAD, claim_rows_of, line_of, p_value, rows_of, verdict_of
+from hypergnn.experiments.text import HEAD, claim_rows_of, claims_head, line_of, p_value, rows_of, verdict_of
 from hypergnn.experiments.verdicts import CLAIM_VERDICTS, Verdict
 
 BEGIN, END = "<!-- results: written by `make docs` -->", "<!-- end of results -->"
@@ -51,8 +54,8 @@ tests are conservative. They are not corrected for multiple testing.
 )
 
 
-def results_page(results: Results) -> str:
-    """``docs/results.md``.
+def results_page(results: Results, ensembles: Sequence[Measured] = ()) -> str:
+    """``docs/results.md``, from the records of trials and those of ensembles.
 
     Example:
         >>> print(results_page(Results({}, {})).splitlines()[-1])  # doctest: +ELLIPSIS
@@ -61,8 +64,9 @@ def results_page(results: Results) -> str:
     if not results.runs and not results.measures:
         return f"{_INTRODUCTION}\n{_NOTHING}\n"
     parts = [_INTRODUCTION, _overview(results), *(_section(table, results) for table in TABLES.values())]
-    beyond = [_section(table, results) for table in BEYOND.values() if any(map(results.trials, table.cells))]
-    return "\n".join([*parts, _against(results), *beyond, _environments(results)])
+    beyond = [_section(table, results) for table in BEYOND.values() if has_more_than_the_paper(table, results)]
+    together = [section] if (section := ensembles_section(ensembles)) else []
+    return "\n".join([*parts, _against(results), *beyond, *together, _environments(results)])
 
 
 def readme_table(results: Results) -> str:
@@ -85,7 +89,32 @@ def readme_table(results: Results) -> str:
     trials = " to ".join(str(count) for count in dict.fromkeys((counts[0], counts[-1])))
     about = f"Test accuracy in percent, mean ± standard deviation of {trials} trials."
     why = why_above(gaps_of(results, TABLES.values()), "[docs/paper_map.md](docs/paper_map.md)")
-    return "\n\n".join([f"{BEGIN}\n{markdown_table(head, rows)}", *filter(None, (about, why))]) + f"\n{END}"
+    parts = [f"{BEGIN}\n{markdown_table(head, rows)}", *filter(None, (about, why)), *_beyond(results)]
+    return "\n\n".join(parts) + f"\n{END}"
+
+
+def _beyond(results: Results) -> list[str]:
+    """The best networks that are not in the paper, for the README, once some of them are measured."""
+    table = BEYOND["best"]
+    if not any(results.trials(cell) for cell in table.cells):
+        return []
+    rows = []
+    for row in table.rows:
+        cells = [table.at(row, column) for column in table.columns]
+        lines = ["" if cell is None else _with_trials(cell, results) for cell in cells]
+        if any(lines):
+            rows.append([row, *lines])
+    about = (
+        "Beyond the paper ([Deep and accurate networks](docs/deep.md)): single networks on the same public splits, "
+        "mean ± standard deviation (number of trials)."
+    )
+    return [about, markdown_table(["", *table.columns], rows)]
+
+
+def _with_trials(cell: Cell, results: Results) -> str:
+    """The mean of a cell and its number of trials; nothing if it was not measured."""
+    trials = len(results.trials(cell))
+    return f"{line_of(cell, results).measured} ({trials})" if trials else ""
 
 
 def with_table(readme: str, results: Results) -> str:
@@ -106,6 +135,7 @@ def with_table(readme: str, results: Results) -> str:
 
 def _overview(results: Results) -> str:
     results = results.of(ALL.values())  # without runs of settings that no table uses any more
+    results = replace(results, runs={run: trials for run, trials in results.runs.items() if trials})
     verdicts = Counter(verdict_of(cell, results) for table in TABLES.values() for cell in table.cells if cell.published)
     counts = [f"{one}: {verdicts[one]}" for one in _JUDGED if verdicts[one]]
     trials = sum(map(len, results.runs.values()))
@@ -146,7 +176,9 @@ def _section(table: Table, results: Results) -> str:
     parts += [f"{words}\n" for words in (table.note, *remarks_of(table, results)) if words]
     parts.append(markdown_table(HEAD, rows_of(table, results)) + "\n")
     if claims := claim_rows_of(table, results):
-        parts.append(markdown_table(CLAIMS_HEAD, claims) + "\n")
+        parts.append(markdown_table(claims_head(table), claims) + "\n")
+    for words, head, rows in parts_of(table, results):
+        parts += [f"{words}\n", markdown_table(head, rows) + "\n"]
     return "\n".join(parts)
 
 

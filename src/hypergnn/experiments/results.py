@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from hypergnn.experiments.cells import Cell, Table
+from hypergnn.experiments.run_notes import inapplicable_of, seconds_of
 from hypergnn.persistence.files import read_regular, write_atomic
 from hypergnn.persistence.json_lines import as_plain, line, parse
 from hypergnn.training import ledger
@@ -20,12 +21,12 @@ COMPACT = "results.jsonl"
 """The file of the compact form. It is a single file, so that it is written completely or not at all."""
 MEASURES = "measures.json"
 """The file of a reproduction with counts and times, which need no trials."""
-CLOCK = "clock.json"
-"""The file of a run folder with the elapsed time of the run."""
 MEASURED = "measures"
 FORMAT = 3
 _COLUMNS = ["seed", "epochs", "best_epoch", "val_accuracy", "test_accuracy", "seconds"]
 """The fields of a trial in the compact form."""
+_COST = ["cpu_seconds", "peak_megabytes"]
+"""Those that trials of systems have too."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,8 @@ class Origin:
     """Elapsed time of all sessions; a killed session counts up to its last finished trial. ``None`` if unknown."""
     configuration: dict[str, Any] | None = None
     """The data and the settings, as in ``run.json``; ``None`` for what is not a run."""
+    inapplicable: str | None = None
+    """Why the system of the run cannot run on such data; ``None`` if it can."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,8 @@ class Results:
     """The origin of each run; that of counts and times under ``MEASURED``."""
     folders: Mapping[str, Path] = field(default_factory=dict)
     """The run folders with curves and models; the compact form has none."""
+    failures: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+    """Why a system could not fill the cells of a run, in one line; not recorded, since the next call tries again."""
 
     @classmethod
     def read(cls, folder: str | os.PathLike[str]) -> Results:
@@ -78,7 +83,11 @@ class Results:
 
     def trials(self, cell: Cell) -> list[TrialRecord]:
         """The finished trials of a cell in the order of their seeds; empty for a cell without trials."""
-        return [] if cell.config is None else list(self.runs.get(cell.run, []))
+        return list(self.runs.get(cell.run, [])) if cell.is_trained else []
+
+    def trials_alone(self, cell: Cell) -> list[TrialRecord]:
+        """The trials of a cell's network in a process of their own, which say what a trial costs."""
+        return [] if cell.run_alone is None else list(self.runs.get(cell.run_alone, []))
 
     def accuracies(self, cell: Cell) -> list[float]:
         """The test accuracies of a cell's trials, in percent."""
@@ -90,7 +99,7 @@ class Results:
 
     def run_folder(self, cell: Cell) -> Path | None:
         """The run folder of a cell, with curves and the best model, if there is one."""
-        return None if cell.config is None else self.folders.get(cell.run)
+        return self.folders.get(cell.run) if cell.is_trained else None
 
     def first(self, trials: int) -> Results:
         """Only the trials with seeds below a number. The elapsed time of a run that loses trials becomes unknown.
@@ -113,7 +122,8 @@ class Results:
             Results(runs={}, measures={}, origins={}, folders={})
         """
         cells = [one for table in tables for one in table.cells if datasets is None or one.dataset in datasets]
-        runs = {one.run for one in cells if one.config is not None}
+        runs = {one.run for one in cells if one.is_trained}
+        runs |= {one.run_alone for one in cells if one.run_alone is not None}
         named = {_name(one) for one in cells}
         measures = {name: number for name, number in self.measures.items() if name in named}
         names = runs | ({MEASURED} if measures else set())
@@ -122,6 +132,7 @@ class Results:
             measures=measures,
             origins={name: one for name, one in self.origins.items() if name in names},
             folders={run: folder for run, folder in self.folders.items() if run in runs},
+            failures={run: what for run, what in self.failures.items() if run in runs},
         )
 
     def over(self, before: Results) -> Results:
@@ -143,6 +154,17 @@ class Results:
             origins={**before.origins, **origins},
         )
 
+    def failure(self, cell: Cell) -> str | None:
+        """Why the system of a cell, or its network alone, failed, in one line; ``None`` if it did not."""
+        run = cell.run_alone if cell.system is None else cell.run
+        return None if run is None else self.failures.get(run)
+
+    def inapplicable(self, cell: Cell) -> str | None:
+        """Why the system of a cell cannot run on its data; ``None`` if it can, or was not tried."""
+        if cell.system is None or self.runs.get(cell.run):  # it may have learned to
+            return None
+        return self.origins.get(cell.run, Origin()).inapplicable
+
     def with_run(self, name: str, run: ledger.Run) -> Results:
         """These results with one run added or replaced.
 
@@ -150,7 +172,7 @@ class Results:
             name: The name of the run, :attr:`Cell.run`.
             run: The content of its folder.
         """
-        origin = Origin(list(run.environments), seconds_of(run.folder), run.configuration)
+        origin = Origin(list(run.environments), seconds_of(run.folder), run.configuration, inapplicable_of(run.folder))
         return replace(
             self,
             runs={**self.runs, name: list(run.records)},
@@ -179,7 +201,8 @@ class Results:
 
         def described(name: str) -> dict[str, Any]:
             origin = self.origins.get(name, Origin())
-            return asdict(origin) | {"environments": [environments.index(one) for one in origin.environments]}
+            known = asdict(origin) | {"environments": [environments.index(one) for one in origin.environments]}
+            return {key: value for key, value in known.items() if key != "inapplicable" or value is not None}
 
         head = {
             "format": FORMAT,
@@ -188,16 +211,21 @@ class Results:
             "environments": environments,
             MEASURED: {"environments": described(MEASURED)["environments"], "numbers": dict(self.measures)},
         }
-        runs = (
-            {"run": run, **described(run), "trials": [_rounded(record) for record in records]}
-            for run, records in sorted(self.runs.items())
-        )
+        runs = (_described_run(run, described(run), records) for run, records in sorted(self.runs.items()))
         write_atomic(folder / COMPACT, b"".join(map(line, (head, *runs))))
 
 
-def _rounded(record: TrialRecord) -> list[float | None]:
+def _described_run(run: str, origin: dict[str, Any], records: Sequence[TrialRecord]) -> dict[str, Any]:
+    """A run in the compact form; trials whose cost was measured have columns of their own."""
+    has_cost = any(getattr(record, name) is not None for record in records for name in _COST)
+    columns = [*_COLUMNS, *_COST] if has_cost else _COLUMNS
+    own = {"columns": columns} if has_cost else {}
+    return {"run": run, **origin, **own, "trials": [_rounded(record, columns) for record in records]}
+
+
+def _rounded(record: TrialRecord, columns: Sequence[str]) -> list[float | None]:
     """A trial in the compact form, rounded to four decimals."""
-    values = [getattr(record, name) for name in _COLUMNS]
+    values = [getattr(record, name) for name in columns]
     return [round(value, 4) if isinstance(value, float) else value for value in values]
 
 
@@ -224,9 +252,12 @@ def _read_compact(path: Path) -> Results:
 
         def origin(entry: Mapping[str, Any]) -> Origin:
             environments = [head["environments"][one] for one in entry["environments"]]
-            return Origin(environments, entry.get("seconds"), entry.get("configuration"))
+            return Origin(environments, entry.get("seconds"), entry.get("configuration"), entry.get("inapplicable"))
 
-        runs = {entry["run"]: [_trial(values) for values in entry["trials"]] for entry in found}
+        runs = {
+            entry["run"]: [_trial(values, entry.get("columns", _COLUMNS)) for values in entry["trials"]]
+            for entry in found
+        }
         if not head["runs"] == len(found) == len(runs):
             raise ValueError(f"{len(runs)} different runs in {len(found)} lines instead of {head['runs']}")
         origins = {entry["run"]: origin(entry) for entry in found}
@@ -244,6 +275,7 @@ def _check(results: Results, folder: Path) -> None:
         *(one for one in numbers if isinstance(one, bool) or not isinstance(one, (int, float)) or not isfinite(one)),
         *(one for origin in origins for one in origin.environments if not isinstance(one, dict)),
         *(one.configuration for one in origins if not isinstance(one.configuration, (dict, type(None)))),
+        *(one.inapplicable for one in origins if not isinstance(one.inapplicable, (str, type(None)))),
     ]
     for origin in origins:
         as_plain(f"what {folder} says about its runs", [origin.environments, origin.configuration])  # no NaN
@@ -254,8 +286,8 @@ def _check(results: Results, folder: Path) -> None:
         )
 
 
-def _trial(values: list[Any]) -> TrialRecord:
-    return TrialRecord.from_json(dict(zip(_COLUMNS, values, strict=True)))
+def _trial(values: list[Any], columns: Sequence[str]) -> TrialRecord:
+    return TrialRecord.from_json(dict(zip(columns, values, strict=True)))
 
 
 def _read_folders(folder: Path) -> Results:
@@ -292,20 +324,6 @@ def measures_of(folder: Path) -> dict[str, Any]:
         return {"environments": list(noted["environments"]), "measures": dict(noted["measures"])}
     except (ValueError, LookupError, TypeError, RecursionError) as error:
         raise ValueError(f"{path} must hold counts and times; it is corrupt. Remove it to measure again.") from error
-
-
-def note_seconds(folder: Path, seconds: float) -> None:
-    """Write the elapsed time of a run, all sessions together, into its folder."""
-    write_atomic(folder / CLOCK, json.dumps({"seconds": round(seconds, 3)}).encode() + b"\n")
-
-
-def seconds_of(folder: Path) -> float | None:
-    """The elapsed time that :func:`note_seconds` wrote; ``None`` if there is none."""
-    path = folder / CLOCK
-    try:
-        return float(json.loads(path.read_bytes())["seconds"]) if path.exists() else None
-    except (ValueError, LookupError, TypeError, OverflowError, RecursionError) as error:
-        raise ValueError(f"{path} must hold the seconds that a run took; it is corrupt. Remove it.") from error
 
 
 def _name(cell: Cell) -> str:

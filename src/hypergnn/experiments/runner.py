@@ -4,64 +4,31 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import mean
-from typing import cast
 
-from hypergnn._utils.checks import check_size
+from hypergnn._utils.checks import check_trials
 from hypergnn.datasets import DataNotFoundError, Dataset, load
 from hypergnn.experiments import measures
-from hypergnn.experiments.cells import Cell, Table
-from hypergnn.experiments.results import Results, note, note_seconds, seconds_of
-from hypergnn.models import Config
+from hypergnn.experiments.cells import Table
+from hypergnn.experiments.identity import usual_trials
+from hypergnn.experiments.jobs import Job, runs_of
+from hypergnn.experiments.results import Results, note
+from hypergnn.experiments.run_notes import note_inapplicable, note_seconds, seconds_of
+from hypergnn.experiments.systems import running
+from hypergnn.experiments.systems.worker import NOT_APPLICABLE
+from hypergnn.training import Failure, Result, fit, ledger
 from hypergnn.training import Progress as RunProgress
-from hypergnn.training import Result, fit, ledger
 from hypergnn.training.environment import environment
 from hypergnn.training.ledger import is_left_over
 from hypergnn.training.pairwise import with_graph
+from hypergnn.training.records import TrialRecord
 
-_OF_MODEL = {
-    "mlp": 0.5,
-    "gcn": 1.0,
-    "hyper-conv": 1.5,
-    "gcn+hyper-conv": 2.0,
-    "gat": 2.0,
-    "hyper-attention": 6.0,
-    "gat+hyper-attention": 7.5,
-    "hyper-sage": 2.0,
-    "hyper-monet": 4.0,
-}  # measured time of a trial on Cora, relative to GCN
-_OF_DATA = {
-    ("pubmed", "gat"): 1.8,
-    ("pubmed", "hyper-attention"): 5.0,
-    ("20news", "gcn"): 11.0,
-    ("20news", "hyper-conv"): 2.7,
-}  # the same, relative to Cora
-_NARROW = 0.7  # a narrow network: shorter epochs, but more of them
-_PER_LAYER = 0.15  # per layer of a deep network, relative to two layers: longer epochs, but fewer
 _USUAL_EPOCHS = 500
 _TELLING = 0.1  # share of a trial to train before the remaining time is estimated
 _SHARE_OF_UNFINISHED = 0.9  # largest share of a trial that counts as trained while it runs
-
-
-@dataclass(frozen=True)
-class Job:
-    """A run and the cells that it fills."""
-
-    run: str
-    dataset: str
-    config: Config
-    cells: tuple[Cell, ...]
-
-    @property
-    def weight(self) -> float:
-        """Approximate relative time of one of its trials, for the estimate of the remaining time only."""
-        is_narrow = self.config.heads * self.config.hidden < 64
-        deep = 1.0 if self.config.depth <= 2 else _PER_LAYER * self.config.depth
-        of_data = _OF_DATA.get((self.dataset, self.config.model), 1.0)
-        return _OF_MODEL.get(self.config.model, 1.0) * of_data * deep * (_NARROW if is_narrow else 1.0)
 
 
 @dataclass(frozen=True)
@@ -96,22 +63,6 @@ class Reproduction:
     """The datasets that were loaded, by name."""
 
 
-def runs_of(tables: Iterable[Table], datasets: Collection[str] | None = None) -> list[Job]:
-    """The runs that fill these tables, each once, in the order of the tables.
-
-    Example:
-        >>> from hypergnn.experiments.paper import TABLES
-        >>> len(runs_of([TABLES["baselines"]])), len(runs_of([TABLES["baselines"]], datasets=["cora"]))
-        (12, 6)
-    """
-    found: dict[str, list[Cell]] = {}
-    for table in tables:
-        for cell in table.cells:
-            if cell.config is not None and (datasets is None or cell.dataset in datasets):
-                found.setdefault(cell.run, []).append(cell)
-    return [Job(run, cells[0].dataset, cast(Config, cells[0].config), tuple(cells)) for run, cells in found.items()]
-
-
 def reproduce(
     tables: Sequence[Table],
     trials: int = 100,
@@ -119,8 +70,14 @@ def reproduce(
     out: str | os.PathLike[str] = "runs/paper",
     jobs: int | None = None,
     on_progress: Callable[[Progress], None] | None = None,
+    *,
+    exactly: bool = False,
+    own: Mapping[str, Dataset] | None = None,
 ) -> Reproduction:
     """Fill tables of the paper: train the missing trials, count and time the rest, and return all results.
+
+    A system that raises, or returns something else than probabilities, fails its own cells only; see
+    ``Results.failures``.
 
     Args:
         tables: Tables of :data:`hypergnn.experiments.paper.TABLES`.
@@ -129,6 +86,9 @@ def reproduce(
         out: Folder of the reproduction. Trials recorded in it are not trained again.
         jobs: As in :func:`hypergnn.training.fit`.
         on_progress: Called during training, from this thread. Without it, downloads show no progress either.
+        exactly: Whether systems whose trials take long get as many as the others; see
+            :func:`hypergnn.experiments.identity.usual_trials`.
+        own: Datasets of your own by the names that the cells have for them.
 
     Raises:
         DataNotFoundError: If none of the datasets is available.
@@ -140,8 +100,9 @@ def reproduce(
         ...     reproduce([STAND_IN], datasets=[], out=folder).results.runs
         {}
     """
-    check_size("trials", trials, minimum=1)
-    session = _Session(Path(out), trials, jobs, runs_of(tables, datasets), on_progress)
+    check_trials(trials)
+    session = _Session(Path(out), trials, jobs, runs_of(tables, datasets), on_progress, exactly=exactly)
+    session.loaded.update(own or {})
     try:
         session.note_measures(tables, datasets)
         interrupted = session.train()
@@ -175,15 +136,20 @@ class _Session:
         jobs: int | None,
         todo: list[Job],
         on_progress: Callable[[Progress], None] | None,
+        *,
+        exactly: bool = False,
     ) -> None:
-        self.out, self.trials, self.jobs, self.todo, self.on_progress = out, trials, jobs, todo, on_progress
+        self.out, self.jobs, self.todo, self.on_progress = out, jobs, todo, on_progress
+        self.most, self.exactly = trials, exactly
         self.start = time.monotonic()
         self.loaded: dict[str, Dataset] = {}
         self.graphs: dict[tuple[str, str], Dataset] = {}  # with the graph that a model needs
         self.missing: dict[str, DataNotFoundError] = {}
+        self.failed: set[str] = set()  # runs whose system fails
         self.results = _read(out)  # once; what this session adds is added here as well
         runs = self.results.runs
-        self.before = {job.run: sum(record.seed < trials for record in runs.get(job.run, [])) for job in todo}
+        self.trials = {job.run: self._trials_of(job, runs.get(job.run, [])) for job in todo}
+        self.before = {run: sum(one.seed < most for one in runs.get(run, [])) for run, most in self.trials.items()}
         self.done = dict(self.before)
         self.worked = 0.0  # trials finished in this session, in units of Job.weight
         self.training = 0.0  # seconds that they took
@@ -220,19 +186,41 @@ class _Session:
             if data is None:
                 continue
             result = self._fit(job, data)
+            more = self._trials_of(job, result.records)
+            if more > self.trials[job.run] and not result.interrupted and not result.failures:
+                self.trials[job.run] = more  # the first ones were short
+                result = self._fit(job, data)
             self.done[job.run] = len(result.records)
-            self.training += time.monotonic() - self.fitting_since
             added = self.done[job.run] - self.before[job.run]
             self.worked += added * job.weight
             if added or job.run not in self.results.runs:
                 self.results = self.results.with_run(job.run, ledger.read(self.out / job.run, curves=False))
+            if result.failures and job.system is not None:
+                self._note_failure(job, result.failures[0])
             if result.interrupted:
                 return True
         return False
 
+    def _trials_of(self, job: Job, so_far: Sequence[TrialRecord]) -> int:
+        """How many trials a run has, as far as those that are recorded tell."""
+        if job.system is None:
+            return self.most
+        in_order = sorted(so_far, key=lambda one: one.seed)
+        spent = [one.seconds if one.cpu_seconds is None else one.cpu_seconds for one in in_order]
+        return min(usual_trials(job.system, self.most, spent, exactly=self.exactly), job.most or self.most)
+
+    def _note_failure(self, job: Job, failure: Failure) -> None:
+        self.failed.add(job.run)
+        if failure.cause.startswith(NOT_APPLICABLE):
+            note_inapplicable(self.out / job.run, failure.cause.removeprefix(NOT_APPLICABLE))
+            self.results = self.results.with_run(job.run, ledger.read(self.out / job.run, curves=False))
+            return
+        what = f"seed {failure.seed}: the system {failure.cause}"
+        self.results = replace(self.results, failures={**self.results.failures, job.run: what})
+
     def _data_for(self, job: Job) -> Dataset | None:
         """The dataset of a run, with a graph if its model needs one; made once per dataset and kind of graph."""
-        data, model = self.data(job.dataset), job.config.model
+        data, model = self.data(job.dataset), job.model
         if data is None:
             return None
         if (job.dataset, model) not in self.graphs:
@@ -242,10 +230,11 @@ class _Session:
     def _fit(self, job: Job, data: Dataset) -> Result:
         folder = self.out / job.run
         spent = seconds_of(folder) if self.before[job.run] else seconds_of(folder) or 0.0
+        trials = self.trials[job.run]
         noted: int | None = None  # finished trials when the time was last written
 
         def note_time() -> None:
-            if spent is not None and self.before[job.run] < self.trials:  # else the time of earlier trials is unknown
+            if spent is not None and self.before[job.run] < trials:  # else the time of earlier trials is unknown
                 note_seconds(folder, spent + time.monotonic() - self.fitting_since)
 
         def tell(current: RunProgress) -> None:
@@ -259,28 +248,33 @@ class _Session:
 
         self.fitting_since = time.monotonic()
         try:
-            return fit(data, job.config, trials=self.trials, out=folder, jobs=self.jobs, curves=True, on_progress=tell)
+            if job.system is not None:
+                jobs = 1 if job.most is not None else self.jobs  # what only measures costs: most trials are warm
+                return running.fit(job.system, data, trials=trials, out=folder, jobs=jobs, on_progress=tell)
+            return fit(data, job.config, trials=trials, out=folder, jobs=self.jobs, curves=True, on_progress=tell)
         finally:
             if noted is not None:  # else the folder may belong to another run
                 note_time()
+            self.training += time.monotonic() - self.fitting_since
+            self.fitting_since = time.monotonic()
 
     def _progress(self, job: Job, current: RunProgress) -> Progress:
-        counted = [one for one in self.todo if one.dataset not in self.missing]
+        counted = [one for one in self.todo if one.dataset not in self.missing and one.run not in self.failed]
         now = time.monotonic()
-        usual = mean(current.trial_epochs) if current.trial_epochs else _USUAL_EPOCHS
+        usual = (mean(current.trial_epochs) if current.trial_epochs else 0) or _USUAL_EPOCHS
         ended = current.done - self.before[job.run]
-        most = ended + _SHARE_OF_UNFINISHED * (self.trials - current.done)
+        most = ended + _SHARE_OF_UNFINISHED * (self.trials[job.run] - current.done)
         trained = min(max(current.epochs / usual, ended), most)  # running trials count in part
         worked = self.worked + trained * job.weight
         is_telling = self.worked > 0 or trained >= _TELLING
-        rest = sum((self.trials - self.done[one.run]) * one.weight for one in counted if one is not job)
-        rest += (self.trials - self.before[job.run] - trained) * job.weight
+        rest = sum((self.trials[one.run] - self.done[one.run]) * one.weight for one in counted if one is not job)
+        rest += (self.trials[job.run] - self.before[job.run] - trained) * job.weight
         return Progress(
             job=job,
-            runs_done=sum(self.done[one.run] >= self.trials for one in counted),
+            runs_done=sum(self.done[one.run] >= self.trials[one.run] for one in counted),
             runs_total=len(counted),
             trials_done=sum(self.done[one.run] for one in counted),
-            trials_total=self.trials * len(counted),
+            trials_total=sum(self.trials[one.run] for one in counted),
             current=current,
             elapsed=now - self.start,
             seconds_left=(self.training + now - self.fitting_since) * rest / worked if is_telling else None,

@@ -9,12 +9,14 @@ from typing import Any
 from hypergnn._utils.display import text_table
 from hypergnn.experiments.cells import Cell, Table
 from hypergnn.experiments.claims import claims_of
-from hypergnn.experiments.paper import cell_of
+from hypergnn.experiments.paper import TABLES, cell_of
 from hypergnn.experiments.remarks import remarks_of
 from hypergnn.experiments.results import Results
 from hypergnn.experiments.statistics import Summary, summarise, verdict
 from hypergnn.experiments.verdicts import Verdict
 
+DETERMINISTIC = "deterministic"
+"""Of a system whose trials would all be the same."""
 FEW = 30
 """Trials below which intervals are too wide to say much."""
 HEAD = ("", "", "measured", "trials", "95 % interval", "published", "verdict")
@@ -28,7 +30,8 @@ class Line:
 
     cell: Cell
     measured: str
-    trials: int | None
+    trials: int | str | None
+    """How many; that of a system that is deterministic says so."""
     interval: str
     published: str
     verdict: str
@@ -45,12 +48,12 @@ def verdict_of(cell: Cell, results: Results) -> Verdict | None:
 
     Example:
         >>> from hypergnn.experiments.paper import TABLES
-        >>> print(verdict_of(TABLES["sota"].cell("cora/MoNet"), Results({}, {})))
-        quoted
+        >>> print(verdict_of(TABLES["baselines"].cell("cora/gcn"), Results({}, {})))
+        not run
     """
     if cell.is_quoted:
         return Verdict.QUOTED
-    if cell.config is None:
+    if not cell.is_trained:
         number = results.measured(cell)
         if number is None:
             return Verdict.NOT_RUN
@@ -59,8 +62,12 @@ def verdict_of(cell: Cell, results: Results) -> Verdict | None:
         return Verdict.EQUAL if number == cell.published.mean else Verdict.DIFFERENT
     summary = summary_of(cell, results)
     if summary is None:
-        return Verdict.NOT_RUN
-    return None if cell.published is None else verdict(summary, cell.published)
+        if results.inapplicable(cell) is not None:
+            return Verdict.NOT_APPLICABLE
+        return Verdict.NOT_RUN if results.failure(cell) is None else Verdict.FAILED
+    if cell.published is None:
+        return None
+    return verdict(summary, cell.published, is_deterministic=cell.is_deterministic)
 
 
 def published_text(cell: Cell) -> str:
@@ -87,7 +94,7 @@ def line_of(cell: Cell, results: Results) -> Line:
         ('–', '78.4 ± 0.3', 'not run')
     """
     published, found = published_text(cell), str(verdict_of(cell, results) or "")
-    if cell.config is None:
+    if not cell.is_trained:
         number = results.measured(cell)
         measured = _as_published(number, cell) if number is not None else "" if cell.is_quoted else "–"
         return Line(cell, measured, None, "", published, found)
@@ -96,7 +103,8 @@ def line_of(cell: Cell, results: Results) -> Line:
         return Line(cell, "–", 0, "", published, found)
     spread = "" if summary.sd is None else f" ± {summary.sd:.2f}"
     interval = "" if summary.interval is None else f"{summary.interval[0]:.2f} … {summary.interval[1]:.2f}"
-    return Line(cell, f"{summary.mean:.2f}{spread}", summary.trials, interval, published, found)
+    trials = f"{summary.trials}, {DETERMINISTIC}" if cell.is_deterministic else summary.trials
+    return Line(cell, f"{summary.mean:.2f}{spread}", trials, interval, published, found)
 
 
 def rows_of(table: Table, results: Results, datasets: Sequence[str] | None = None) -> list[tuple[Any, ...]]:
@@ -108,8 +116,20 @@ def rows_of(table: Table, results: Results, datasets: Sequence[str] | None = Non
     ]
 
 
+def claims_head(table: Table) -> tuple[str, ...]:
+    """The titles above :func:`claim_rows_of`; comparisons of tables beyond the paper are not its claims.
+
+    Example:
+        >>> from hypergnn.experiments.beyond import BEYOND
+        >>> claims_head(BEYOND["directed"])[0]
+        'comparison, not in the paper'
+    """
+    first = CLAIMS_HEAD[0] if table.name in TABLES else "comparison, not in the paper"
+    return (first, *CLAIMS_HEAD[1:])
+
+
 def claim_rows_of(table: Table, results: Results, datasets: Sequence[str] | None = None) -> list[tuple[Any, ...]]:
-    """The claims of a table as rows under :data:`CLAIMS_HEAD`."""
+    """The claims of a table as rows under :func:`claims_head`."""
     return [
         (
             claim.words,
@@ -139,10 +159,10 @@ def as_text(table: Table, results: Results, datasets: Sequence[str] | None = Non
     """
     parts = [table.title, text_table(HEAD, rows_of(table, results, datasets), width)]
     if claims := claim_rows_of(table, results, datasets):
-        parts.append(text_table(CLAIMS_HEAD, claims, width))
+        parts.append(text_table(claims_head(table), claims, width))
     parts += remarks_of(table, results, datasets)
     chosen = _chosen(table, datasets)
-    if any(0 < len(results.trials(cell)) < FEW for cell in chosen):
+    if any(0 < len(results.trials(cell)) < FEW for cell in chosen if not cell.is_deterministic):
         parts.append(
             f"With fewer than {FEW} trials intervals are wide and tests are weak: read the verdicts with care."
         )

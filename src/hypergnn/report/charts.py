@@ -107,13 +107,14 @@ def trials(rows: Rows, order: Sequence[str]) -> Drawing:
     return Drawing("strips", _TRIAL_ROW * len(order), _room(order), paint, summary)
 
 
-def lines(rows: Rows, x_title: str, *, doubling: bool = False) -> Drawing:
+def lines(rows: Rows, x_title: str, *, doubling: bool = False, y_title: str = _ACCURACY) -> Drawing:
     """Accuracy against a setting: measured as lines with their intervals, published as diamonds.
 
     Args:
         rows: Each with ``row``, ``x``, ``mean``, ``low``, ``high`` and ``published``.
         x_title: The name of the setting.
         doubling: Whether the axis of the setting is logarithmic.
+        y_title: The name of what was measured.
 
     Example:
         >>> row = {"row": "GCN", "x": 4, "mean": 81.5, "low": 81.0, "high": 82.0, "published": None}
@@ -131,7 +132,7 @@ def lines(rows: Rows, x_title: str, *, doubling: bool = False) -> Drawing:
     ]
 
     def paint(plane: Plane) -> list[Svg]:
-        found = axis_left(plane, up.ticks(9), up, _ACCURACY)
+        found = axis_left(plane, up.ticks(9), up, y_title)
         found += axis_below(plane, [(one, str(one)) for one in settings], across, x_title, grid=False)
         found += plane.columns([across(one) for one in settings], hints)
         for number, name in enumerate(series):

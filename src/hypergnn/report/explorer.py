@@ -21,6 +21,7 @@ _NOUNS = {
     "pubmed": "article",
     "20news": "posting",
     "digits": "image",
+    "wine": "wine",
     "cora-directed": "article",
 }
 _PARTS = ("train", "val", "test")

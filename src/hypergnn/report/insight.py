@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,10 +12,13 @@ import torch
 from torch import Tensor
 
 from hypergnn.datasets import Dataset
-from hypergnn.explanations.parts import attention_of
+from hypergnn.explanations.parts import Call, attention_of, ways_of
 from hypergnn.explanations.question import run_network
-from hypergnn.models import KINDS, check_structures
+from hypergnn.functional.projection import to_dense
+from hypergnn.models import KINDS, Ensemble, check_structures
 from hypergnn.persistence.models import SavedModel
+from hypergnn.structures.base import TwoSided
+from hypergnn.structures.hypergraph import Hypergraph
 from hypergnn.training.plan import Task
 
 Floats = npt.NDArray[np.float32]
@@ -30,9 +35,13 @@ class Insight:
     hidden: Floats
     """Input of the last layer, ``(N, F)``; the features of the data if there is only one layer."""
     attention: Floats | None
-    """Attended incidence, ``(n_incidences, heads of all layers)``; ``None`` without attention to hyperedges."""
+    """Attended incidence, ``(n_incidences, heads of all layers)``; ``None`` without attention to hyperedges.
+
+    The incidences are those of ``data.hypergraph.undirected()``; a vertex that does not receive has attention 0.
+    """
     heads: tuple[str, ...]
-    """The name of each column of :attr:`attention`: the layer, and the head if the layer has several."""
+    """The name of each column of :attr:`attention`: the layer, the head if there are several, and the direction if the
+    layer follows both."""
 
     @property
     def accuracy(self) -> float:
@@ -65,23 +74,59 @@ def look(model: SavedModel, data: Dataset) -> Insight:
     check_structures(network.config.model, given, data.name)
     task = Task.of(data, network.config)
     structures = [task.structures[name] for name in KINDS[network.config.model].structures]
+    if network._form is not None or isinstance(network, Ensemble):
+        return _seen_from_outside(model, data, task)
     with torch.no_grad():
         scores, calls = run_network(network, task.x, structures)
-        attended = [attention_of(call).incidence for call in calls]  # each (n_incidences, heads), or None
+        attended = {name: one for number, call in enumerate(calls, start=1) for name, one in _heads(number, call, data)}
     hidden = calls[-1].x
-    learned = [incidence for incidence in attended if incidence is not None]
     return Insight(
         data,
         model,
         probability=scores.softmax(-1).numpy(),
         hidden=hidden.numpy() if isinstance(hidden, Tensor) else _dense(data),
-        attention=torch.cat(learned, dim=-1).numpy() if learned else None,
-        heads=tuple(name for number, one in enumerate(learned, start=1) for name in _names(number, one.shape[-1])),
+        attention=torch.stack(list(attended.values()), dim=-1).numpy() if attended else None,
+        heads=tuple(attended),
     )
 
 
-def _names(layer: int, n_heads: int) -> list[str]:
-    return [str(layer)] if n_heads == 1 else [f"{layer}.{head}" for head in range(1, n_heads + 1)]
+def _seen_from_outside(model: SavedModel, data: Dataset, task: Task) -> Insight:
+    """What a network computes that is not made of layers one after the other."""
+    network = model.network
+    structures: dict[str, Any] = {name: task.structures[name] for name in network.structures}
+    first = network.member(0) if isinstance(network, Ensemble) else network
+    with torch.no_grad():
+        probability = network(task.x, **structures).softmax(-1).numpy()
+        hidden = to_dense(first.hidden(task.x, **structures)).numpy()
+    return Insight(data, model, probability=probability, hidden=hidden, attention=None, heads=())
+
+
+def _heads(layer: int, call: Call, data: Dataset) -> Iterator[tuple[str, Tensor]]:
+    """The name and the attention of each head of a layer, ``(n_incidences,)``."""
+    for way in ways_of(call):
+        incidence = attention_of(call, way).incidence  # (pairs of the receivers, heads)
+        if incidence is None or way.H is None:
+            continue
+        shown = _listed(incidence, way.H, data)
+        direction = "" if way.direction is None else f" {way.direction}"
+        n_heads = shown.shape[-1]
+        for head in range(n_heads):
+            name = str(layer) if n_heads == 1 else f"{layer}.{head + 1}"
+            yield f"{name}{direction}", shown[:, head]
+
+
+def _listed(incidence: Tensor, H: TwoSided, data: Dataset) -> Tensor:
+    """The attention of receivers at the incidences of the undirected hypergraph, which hold those of the receivers."""
+    if isinstance(data.hypergraph, Hypergraph):
+        return incidence
+    whole = data.hypergraph.undirected()
+    keys, own = (
+        rows.long() * H.n_hyperedges + columns  # ascending: pairs are in the order of vertices, then of hyperedges
+        for rows, columns in ((whole.vertex, whole.hyperedge), (H.receivers.rows(), H.receivers.members))
+    )
+    shown = incidence.new_zeros(whole.n_incidences, incidence.shape[-1])
+    shown[torch.searchsorted(keys, own)] = incidence
+    return shown
 
 
 def _dense(data: Dataset) -> Floats:

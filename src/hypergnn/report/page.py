@@ -87,6 +87,16 @@ class ComparisonView:
 
 
 @dataclass(frozen=True)
+class PartView:
+    """A further table below a table, such as costs: what it shows, its titles and its rows."""
+
+    caption: str
+    words: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+
+
+@dataclass(frozen=True)
 class TableView:
     """A table of the paper with its charts and tests."""
 
@@ -101,6 +111,7 @@ class TableView:
     has_published: bool
     charts: Sequence[Chart] = ()
     tests: Sequence[ComparisonView] = ()
+    parts: Sequence[PartView] = ()
 
 
 @dataclass

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
 from hypergnn._utils.display import listed
-from hypergnn.experiments.beyond import ALL
-from hypergnn.experiments.cells import Cell
+from hypergnn.experiments.beyond import ALL, BEYOND, has_more_than_the_paper
+from hypergnn.experiments.cells import Cell, Table
 from hypergnn.experiments.claims import claims_of
 from hypergnn.experiments.gaps import are_all_above, gaps_of, why_above
 from hypergnn.experiments.paper import STAND_IN, TABLES
@@ -35,16 +36,18 @@ _EXPLORED = ("hyper-attention", "hyper-conv")
 """Networks for the explorer: those of the paper that use only hyperedges."""
 
 
-def page_of_results(results: Results, folder: Path) -> tuple[Page, list[Trained]]:
+def page_of_results(results: Results, folder: Path, own: Sequence[Table] = ()) -> tuple[Page, list[Trained]]:
     """The page of a reproduction, and the networks for its explorer.
 
     Args:
         results: What was measured.
         folder: Where it was read from, for error messages.
+        own: Tables with rows or columns of the user's own, in place of those of the same name.
     """
-    cells = [cell for table in _ALL.values() for cell in table.cells if results.trials(cell)]
+    measured = _measured(results, {**_ALL, **{table.name: _completed(table) for table in own}})
+    cells = [cell for table in measured for cell in table.cells if results.trials(cell)]
     findings = sorted(_findings(results), key=lambda one: _ORDER.index(one.verdict))
-    tables = [found for table in _ALL.values() if (found := view(table, results)) is not None]
+    tables = [found for table in measured if (found := view(table, results)) is not None]
     if not tables:
         raise ValueError(_nothing(folder, results))
     curves, curves_note = _curves(results)
@@ -56,7 +59,7 @@ def page_of_results(results: Results, folder: Path) -> tuple[Page, list[Trained]
         findings=findings,
         findings_note=_note(findings),
         tables=tables,
-        distributions=[chart for table in _ALL.values() for chart in distributions(table, results)],
+        distributions=[chart for table in measured for chart in distributions(table, results)],
         curves=curves,
         curves_note=curves_note,
         left_out=[others] if others else [],
@@ -65,10 +68,24 @@ def page_of_results(results: Results, folder: Path) -> tuple[Page, list[Trained]
     return page, networks
 
 
+def _completed(own: Table) -> Table:
+    """A table with rows, columns or a choice of cells of the user's own, and with all cells that it has anyway."""
+    whole = _ALL.get(own.name)
+    if whole is None:
+        return own
+    cells = {cell.name: cell for cell in (*whole.cells, *own.cells)}  # own ones replace others, in their places
+    return replace(own, cells=tuple(cells.values()), comparisons=whole.comparisons)
+
+
+def _measured(results: Results, tables: Mapping[str, Table]) -> list[Table]:
+    """All tables but those beyond the paper of which only what they share with the paper was measured."""
+    return [table for name, table in tables.items() if name not in BEYOND or has_more_than_the_paper(table, results)]
+
+
 def _nothing(folder: Path, results: Results) -> str:
     """The message for a folder that holds nothing of the paper's tables."""
     wanted = "RUN must be a run folder, or hold results of the paper's tables"
-    own = {cell.run for table in _ALL.values() for cell in table.cells if cell.config is not None}
+    own = {cell.run for table in _ALL.values() for cell in table.cells if cell.is_trained}
     others = [str(path) for run, path in sorted(results.folders.items()) if run not in own]
     if not others:
         return f"{wanted}; {folder} has no finished trial of them yet."
@@ -93,7 +110,7 @@ def _lead(cells: list[Cell], results: Results) -> str:
     if lowest.points < 0 and lowest.cell.config is not None:
         name = network_name(lowest.cell.dataset, lowest.cell.config)
         text += f" The largest shortfall is {-lowest.points:.2f} points: {name}."
-    if min(len(results.trials(cell)) for cell in cells) < FEW:
+    if min((len(results.trials(cell)) for cell in cells if not cell.is_deterministic), default=FEW) < FEW:
         text += f" With fewer than {FEW} trials intervals are wide, so “reproduced” says little there."
     return text
 
@@ -142,11 +159,11 @@ def _note(findings: list[Finding]) -> str:
 
 
 def _cells(results: Results) -> list[Cell]:
-    """One cell per run folder, those with the paper's default settings first."""
+    """One cell per run folder of a network, those with the paper's default settings first."""
     order = [*_USUAL, *(name for name in _ALL if name not in _USUAL)]
     found: dict[Path, Cell] = {}
     for cell in (cell for name in order for cell in _ALL[name].cells):
-        if (folder := results.run_folder(cell)) is not None:
+        if cell.config is not None and (folder := results.run_folder(cell)) is not None:
             found.setdefault(folder, cell)
     return list(found.values())
 
@@ -187,7 +204,7 @@ def _networks(results: Results) -> tuple[list[Trained], str]:
             continue
         model, label = cell.config.model, network_name(cell.dataset, cell.config)
         one = Trained(folder, label, results.origins[cell.run].configuration or {})
-        if model in _EXPLORED and (_EXPLORED.index(model), cell.dataset) not in chosen:
+        if model in _EXPLORED and not cell.config.is_residual and (_EXPLORED.index(model), cell.dataset) not in chosen:
             chosen[_EXPLORED.index(model), cell.dataset] = one
         else:
             others.append(one)

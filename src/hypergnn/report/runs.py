@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hypergnn.datasets.catalogue import DESCRIPTIONS
+from hypergnn.experiments.paper import NAMES
 from hypergnn.experiments.statistics import summarise
 from hypergnn.models import config_from
 from hypergnn.report import charts
@@ -32,7 +33,7 @@ def page_of_run(folder: Path) -> tuple[Page, list[Trained]]:
         raise ValueError(f"RUN must hold a finished trial; {folder} has none yet.")
     summary = summarise(accuracy)
     data = run.configuration["data"]
-    title = network_name(data["name"], config_from(run.configuration["config"]))
+    method, title = _names(run.configuration)
     about = DESCRIPTIONS.get(data["name"], f"{data['vertices']} vertices in {data['hyperedges']} hyperedges")
     facts = [Fact(f"{summary.mean:.2f} %", "test accuracy, mean of the trials")]
     if summary.interval is not None:
@@ -40,8 +41,6 @@ def page_of_run(folder: Path) -> tuple[Page, list[Trained]]:
         facts.append(Fact(f"{summary.sd:.2f}", "standard deviation in points"))
     facts.append(Fact(str(len(accuracy)), counted(len(accuracy), "trial").split()[1]))
     facts.append(Fact(f"{sum(record.seconds for record in run.records):.0f} s", "training time"))
-    model = run.configuration["config"]["model"]
-    method = MODELS.get(model, model)
     rows = [{"row": method, "seed": one.seed, "value": one.test_accuracy} for one in run.records]
     chart = curves_chart({seed: run.curves(seed) for seed in sorted(run.seeds)}, "curves", title)
     page = Page(
@@ -54,6 +53,16 @@ def page_of_run(folder: Path) -> tuple[Page, list[Trained]]:
     )
     has_model = (folder / MODEL_FILE).exists()
     return page, [Trained(folder, title, run.configuration)] if has_model else []
+
+
+def _names(configuration: Mapping[str, Any]) -> tuple[str, str]:
+    """The name of the network, or of the system, and the title of the page."""
+    data = configuration["data"]["name"]
+    if "system" in configuration:
+        system = configuration["system"]["name"]
+        return system, f"{system} on {NAMES.get(data, data)}"
+    model = configuration["config"]["model"]
+    return MODELS.get(model, model), network_name(data, config_from(configuration["config"]))
 
 
 def curves_chart(curves: Mapping[int, Curves], name: str, caption: str) -> Chart | None:

@@ -6,12 +6,15 @@ from typing import Any
 
 from hypergnn.experiments.cells import Cell, Table
 from hypergnn.experiments.claims import Claim, claims_of
+from hypergnn.experiments.paper import NAMES
+from hypergnn.experiments.ranking_text import AGAINST_HEAD, COST_HEAD, RANKS_HEAD, cost_text, parts_of
 from hypergnn.experiments.remarks import remarks_of
 from hypergnn.experiments.results import Results
-from hypergnn.experiments.text import p_value, published_text, summary_of, verdict_of
+from hypergnn.experiments.text import DETERMINISTIC, p_value, published_text, summary_of, verdict_of
 from hypergnn.experiments.verdicts import Verdict
 from hypergnn.report import charts
-from hypergnn.report.page import CellView, Chart, ComparisonView, RowView, TableView
+from hypergnn.report.page import CellView, Chart, ComparisonView, PartView, RowView, TableView
+from hypergnn.report.systems import charts_of_systems
 from hypergnn.report.words import mean_and_spread, signed, span
 
 _SHORT = {
@@ -24,8 +27,15 @@ _SHORT = {
     "depth": "Depth",
     "timing": "Timing",
     "digits": "Digits",
+    "systems": "Systems",
 }
 
+_PARTS = {
+    COST_HEAD[-1]: "Time and memory",
+    AGAINST_HEAD[-1]: "Ours against each system",
+    RANKS_HEAD[-1]: "Ranks over all datasets",
+}
+"""The captions of further tables, by the title of their last column."""
 
 TRIALS_KEY = "Dots: trials; lines: mean of the trials"
 _PUBLISHED_KEY = "; diamonds: published mean"
@@ -34,6 +44,17 @@ _PUBLISHED_KEY = "; diamonds: published mean"
 def is_measured(cell: Cell, results: Results) -> bool:
     """Whether a cell has trials, a count or a time."""
     return bool(results.trials(cell)) or results.measured(cell) is not None
+
+
+def _was_tried(cell: Cell, results: Results) -> bool:
+    """Whether a cell was measured, or has a reason why not."""
+    reasons = (results.failure(cell), results.inapplicable(cell))
+    return is_measured(cell, results) or any(one is not None for one in reasons)
+
+
+def _is_quotable(cell: Cell) -> bool:
+    """Whether a cell that was not measured still says something: the number of another's system."""
+    return cell.is_quoted or (cell.system is not None and cell.published is not None)
 
 
 def view(table: Table, results: Results) -> TableView | None:
@@ -45,7 +66,7 @@ def view(table: Table, results: Results) -> TableView | None:
     ]
     if not columns:
         return None
-    shown = {cell.row for cell in table.cells if cell.is_quoted or is_measured(cell, results)}
+    shown = {cell.row for cell in table.cells if _is_quotable(cell) or _was_tried(cell, results)}
     rows = [row for row in table.rows if row in shown and any(table.at(row, column) for column in columns)]
     cells = {(row, column): _cell(table.at(row, column), results) for row in rows for column in columns}
     if table.setting:  # one row per value: there are more values than methods
@@ -62,8 +83,9 @@ def view(table: Table, results: Results) -> TableView | None:
         columns=heads,
         rows=lines,
         has_published=has_published(table),
-        charts=_charts(table, results, rows, columns),
+        charts=[*_charts(table, results, rows, columns), *charts_of_systems(table, results)],
         tests=[_comparison(one) for one in claims_of(table, results)],
+        parts=[PartView(_PARTS[head[-1]], words, head, own) for words, head, own in parts_of(table, results)],
     )
 
 
@@ -130,7 +152,7 @@ def _cell(cell: Cell | None, results: Results) -> CellView:
     published = published_text(cell) if cell.measure == "accuracy" or cell.published is None else _published(cell)
     stated = (f"published {published}",) if published else ()
     verdict = verdict_of(cell, results)
-    if verdict in (Verdict.QUOTED, Verdict.NOT_RUN):
+    if verdict in (Verdict.QUOTED, Verdict.NOT_RUN, Verdict.FAILED, Verdict.NOT_APPLICABLE):
         return CellView(cell.name, lines=stated, verdict=verdict)
     if number is not None:
         return CellView(cell.name, _plain(number, cell), stated, verdict if verdict == Verdict.DIFFERENT else None)
@@ -138,7 +160,9 @@ def _cell(cell: Cell | None, results: Results) -> CellView:
     if summary is None:
         return CellView(cell.name, lines=stated, verdict=verdict)
     between = () if summary.interval is None else ("95 %: {:.2f} – {:.2f}".format(*summary.interval),)
-    return CellView(cell.name, mean_and_spread(summary), (*between, *stated), verdict)
+    how = (f"one trial: {DETERMINISTIC}",) if cell.is_deterministic else ()
+    cost = (cost_text(cell, results),) if cell.system is not None or results.trials_alone(cell) else ()
+    return CellView(cell.name, mean_and_spread(summary), (*between, *how, *cost, *stated), verdict)
 
 
 def _published(cell: Cell) -> str:
@@ -153,7 +177,8 @@ def _plain(number: float, cell: Cell) -> str:
 
 def _caption(table: Table, results: Results) -> str:
     stated = ", and the published number" if has_published(table) else ""
-    counts = [len(results.trials(cell)) for cell in table.cells if results.trials(cell)]
+    cells = [cell for cell in table.cells if not cell.is_deterministic]
+    counts = [len(results.trials(cell)) for cell in cells if results.trials(cell)]
     if not counts:
         return f"Measured here{stated}."
     return f"Test accuracy in percent: mean ± standard deviation of {span(counts, 'trial')}{stated}."
@@ -165,11 +190,7 @@ def _charts(table: Table, results: Results, rows: list[str], columns: list[str])
     if not cells:
         return []
     if table.setting:
-        points = [_point(cell, results) | {"x": int(cell.column)} for cell in cells if results.trials(cell)]
-        chart = charts.lines(points, table.setting, doubling=table.name == "hidden")
-        words = "Lines: measured mean, with its 95 % interval." + " Diamonds: published mean." * has_published(table)
-        key = "Lines: measured mean; bands: its 95 % interval" + _PUBLISHED_KEY * has_published(table)
-        return [Chart(table.name, chart, f"Accuracy by {table.setting}", words, key)]
+        return [_by_setting(table, results, one) for one in _by_dataset(cells, results).values()]
     return [
         Chart(
             f"{table.name}-{column}",
@@ -180,6 +201,26 @@ def _charts(table: Table, results: Results, rows: list[str], columns: list[str])
         )
         for column in columns
     ]
+
+
+def _by_dataset(cells: list[Cell], results: Results) -> dict[str, list[Cell]]:
+    """The measured cells of each dataset."""
+    found: dict[str, list[Cell]] = {}
+    for cell in cells:
+        if results.trials(cell):
+            found.setdefault(cell.dataset, []).append(cell)
+    return found
+
+
+def _by_setting(table: Table, results: Results, cells: list[Cell]) -> Chart:
+    """Accuracy against the setting, for the cells of one dataset."""
+    points = [_point(cell, results) | {"x": int(cell.column)} for cell in cells]
+    chart = charts.lines(points, table.setting, doubling=table.name in ("hidden", "deep"))
+    words = "Lines: measured mean, with its 95 % interval." + " Diamonds: published mean." * has_published(table)
+    key = "Lines: measured mean; bands: its 95 % interval" + _PUBLISHED_KEY * has_published(table)
+    several, dataset = len({cell.dataset for cell in table.cells}) > 1, cells[0].dataset
+    name, where = (f"{table.name}-{dataset}", f", {NAMES[dataset]}") if several else (table.name, "")
+    return Chart(name, chart, f"Accuracy by {table.setting}{where}", words, key)
 
 
 def _point(cell: Cell, results: Results) -> dict[str, Any]:

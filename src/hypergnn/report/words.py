@@ -31,6 +31,9 @@ def network_name(dataset: str, config: Config) -> str:
         "learning_rate": f"learning rate {config.learning_rate:g}",
         "weight_decay": f"λ = {config.weight_decay:g}",
         "patience": f"patience {config.patience}",
+        "weights": f"{config.weights} weights",
+        "hyperedge_features": f"hyperedge features by {config.hyperedge_features}",
+        "rebuild_every": f"rebuilt every {config.rebuild_every} epochs",
         "direction": "undirected" if config.direction == "undirected" else f"direction {config.direction}",
     }
     parts = [words for name, words in changed.items() if getattr(config, name) != getattr(usual, name)]

@@ -8,9 +8,11 @@ from pathlib import Path
 
 from hypergnn._utils.extras import import_extra
 from hypergnn.datasets import Dataset
+from hypergnn.experiments.cells import Table
 from hypergnn.experiments.results import Results
 from hypergnn.persistence.files import write_atomic
 from hypergnn.report import figures as drawing
+from hypergnn.report.depth import with_depth_charts
 from hypergnn.report.networks import Datasets, Trained, show
 from hypergnn.report.page import Page, render, weight
 from hypergnn.report.reproductions import page_of_results
@@ -64,9 +66,14 @@ def write(
     drawing.check_formats(formats)
     folder = Path(run)
     is_run = (folder / RUN).exists()
-    page, networks = page_of_run(folder) if is_run else page_of_results(Results.read(folder), folder)
-    target = folder / PAGE if out is None else Path(out)
-    return _write(page, networks, Datasets(data_dir=data_dir, seed=seed), target, figures, formats, on_step)
+    datasets, target = Datasets(data_dir=data_dir, seed=seed), folder / PAGE if out is None else Path(out)
+    if is_run:
+        page, networks = page_of_run(folder)
+    else:
+        results = Results.read(folder)
+        page, networks = page_of_results(results, folder)
+        _add_depth(page, results, datasets, on_step)
+    return _write(page, networks, datasets, target, figures, formats, on_step)
 
 
 def write_results(
@@ -74,6 +81,7 @@ def write_results(
     out: str | os.PathLike[str],
     *,
     datasets: Mapping[str, Dataset] | None = None,
+    tables: Sequence[Table] = (),
     on_step: Callable[[str], None] | None = None,
 ) -> Path:
     """Write the page of results that were read already, and return its path.
@@ -82,14 +90,24 @@ def write_results(
         results: What was measured.
         out: The page.
         datasets: Datasets that are loaded already, by name.
+        tables: Tables with rows or columns of your own, in place of those of the same name.
         on_step: Called with what is being done.
 
     Raises:
         ValueError: If there are no results of the paper's tables.
         ImportError: If the libraries of the extra ``report`` are not installed.
     """
-    page, networks = page_of_results(results, Path(out).parent)
-    return _write(page, networks, Datasets(datasets), Path(out), None, (), on_step)
+    page, networks = page_of_results(results, Path(out).parent, tables)
+    available = Datasets(datasets)
+    _add_depth(page, results, available, on_step)
+    return _write(page, networks, available, Path(out), None, (), on_step)
+
+
+def _add_depth(page: Page, results: Results, datasets: Datasets, on_step: Callable[[str], None] | None) -> None:
+    """Add the charts of energies and gradients to the table of deep networks, if the page has it."""
+    page.tables = [
+        with_depth_charts(table, results, datasets, on_step) if table.name == "deep" else table for table in page.tables
+    ]
 
 
 def _write(

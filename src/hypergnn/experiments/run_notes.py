@@ -1,0 +1,41 @@
+"""Notes beside the records of a run: how long it took, and why its system does not apply."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from hypergnn.persistence.files import read_regular, write_atomic
+
+CLOCK = "clock.json"
+"""The file of a run folder with the elapsed time of the run."""
+INAPPLICABLE = "inapplicable.json"
+"""The file of a run folder that says why its system cannot run on such data."""
+
+
+def note_seconds(folder: Path, seconds: float) -> None:
+    """Write the elapsed time of a run, all sessions together, into its folder."""
+    write_atomic(folder / CLOCK, json.dumps({"seconds": round(seconds, 3)}).encode() + b"\n")
+
+
+def seconds_of(folder: Path) -> float | None:
+    """The elapsed time that :func:`note_seconds` wrote; ``None`` if there is none."""
+    path = folder / CLOCK
+    try:
+        return float(json.loads(read_regular(path))["seconds"]) if path.exists() else None
+    except (ValueError, LookupError, TypeError, OverflowError, RecursionError) as error:
+        raise ValueError(f"{path} must hold the seconds that a run took; it is corrupt. Remove it.") from error
+
+
+def note_inapplicable(folder: Path, why: str) -> None:
+    """Write into the folder of a run why its system cannot run on such data."""
+    write_atomic(folder / INAPPLICABLE, json.dumps({"why": why}).encode() + b"\n")
+
+
+def inapplicable_of(folder: Path) -> str | None:
+    """The reason that :func:`note_inapplicable` wrote; ``None`` if there is none."""
+    path = folder / INAPPLICABLE
+    try:
+        return str(json.loads(read_regular(path))["why"]) if path.exists() else None
+    except (ValueError, LookupError, TypeError, RecursionError) as error:
+        raise ValueError(f"{path} must say why a system cannot run; it is corrupt. Remove it.") from error
