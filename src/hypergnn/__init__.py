@@ -15,7 +15,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hypergnn import construct, datasets, functional, io, layers, loader, model_selection, models, pyg, training
+    from hypergnn import (
+        construct,
+        datasets,
+        distributed,
+        functional,
+        io,
+        layers,
+        loader,
+        model_selection,
+        models,
+        pyg,
+        spark,
+        training,
+    )
     from hypergnn.datasets import Dataset
     from hypergnn.drawing import draw
     from hypergnn.estimators import (
@@ -26,6 +39,7 @@ if TYPE_CHECKING:
     )
     from hypergnn.explanations import Explanation, explain
     from hypergnn.layers import GraphAttention, GraphConv, HypergraphAttention, HypergraphConv, Readout
+    from hypergnn.loader import NeighborLoader
     from hypergnn.models import Config, Network
     from hypergnn.persistence.estimators import load, save
     from hypergnn.persistence.models import SavedModel
@@ -61,6 +75,7 @@ __all__ = [
     "HypergraphConv",
     "HypergraphEmbedding",
     "HypergraphRegressor",
+    "NeighborLoader",
     "Network",
     "Readout",
     "SavedModel",
@@ -68,6 +83,7 @@ __all__ = [
     "batch",
     "construct",
     "datasets",
+    "distributed",
     "draw",
     "explain",
     "export_onnx",
@@ -80,6 +96,7 @@ __all__ = [
     "models",
     "pyg",
     "save",
+    "spark",
     "training",
 ]
 
@@ -101,6 +118,7 @@ _ROOM = {
     "HypergraphConv": "layers",
     "HypergraphEmbedding": "estimators",
     "HypergraphRegressor": "estimators",
+    "NeighborLoader": "loader",
     "Network": "models",
     "Readout": "layers",
     "SavedModel": "persistence.models",

@@ -11,6 +11,7 @@ There are two questions to ask of an estimator, and a tool for each.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,9 @@ from hypergnn.estimators.targets import read_targets
 
 Ids = npt.NDArray[np.int64]
 
+_SOME = 20
+"""Of fewer labels it says little if most are different."""
+
 __all__ = ["LabelledKFold", "transductive_scores"]
 
 
@@ -42,9 +46,9 @@ class LabelledKFold(BaseCrossValidator):  # type: ignore[misc]
 
     Args:
         n_splits: Number of folds.
-        stratify: Whether labels are classes, to be divided into equal shares. By default they are unless ``y`` has
-            numbers with a fraction; pass ``False`` for a regression whose targets are whole numbers, of which only NaN
-            and ``None`` are unknown then.
+        stratify: Whether labels are classes, to be divided into equal shares. By default they are, unless ``y`` has
+            numbers with a fraction, or mostly different numbers. Pass ``False`` for a regression whose targets are few
+            different whole numbers. Without stratification, only NaN and ``None`` are unknown.
         shuffle: Whether to shuffle the labelled rows first.
         random_state: Seed of the shuffling.
 
@@ -114,7 +118,7 @@ class LabelledKFold(BaseCrossValidator):  # type: ignore[misc]
             yield np.sort(rows[fold == number])
 
     def _is_stratified(self, y: Any) -> bool:
-        return not _has_fractions(y) if self.stratify is None else self.stratify
+        return not _are_numbers(y) if self.stratify is None else self.stratify
 
     def _codes(self, y: Any) -> Ids:
         """The class of each row, or 0 if labels are numbers; -1 without a label."""
@@ -136,7 +140,7 @@ def transductive_scores(
         estimator: A :class:`hypergnn.HypergraphClassifier` or :class:`hypergnn.HypergraphRegressor`.
         X: The rows, as in ``fit``.
         y: Their labels, some of which may be missing.
-        cv: A splitter; ``LabelledKFold()`` if omitted.
+        cv: A splitter, or the number of folds of a :class:`LabelledKFold`; 5 folds if omitted.
         hypergraph: As in ``fit``.
         memberships: As in ``fit``.
 
@@ -153,7 +157,8 @@ def transductive_scores(
         True
     """
     is_number = is_regressor(estimator)
-    splitter = LabelledKFold(stratify=not is_number) if cv is None else cv
+    folds: Any = 5 if cv is None else cv
+    splitter: Any = LabelledKFold(int(folds), stratify=not is_number) if isinstance(folds, Integral) else folds
     n_rows = len(y)
     hidden: npt.NDArray[Any]
     if is_number:
@@ -172,8 +177,13 @@ def transductive_scores(
     return np.array(scores)
 
 
-def _has_fractions(y: Any) -> bool:
-    """Whether some entries are numbers that are not whole."""
+def _are_numbers(y: Any) -> bool:
+    """Whether some labels have a fraction, or most of many are different numbers, none of them the mark -1.
+
+    Example:
+        >>> _are_numbers([0.5, 1.0]), _are_numbers([1.0, 2.0]), _are_numbers(np.arange(30.0))
+        (True, False, True)
+    """
     column = np.asarray(y)
     if column.dtype.kind == "O":
         numbers = [one for one in column.ravel().tolist() if isinstance(one, float) and one == one]
@@ -181,4 +191,7 @@ def _has_fractions(y: Any) -> bool:
     if column.dtype.kind != "f":
         return False
     known = column[np.isfinite(column)]
-    return bool((known != np.floor(known)).any())
+    if (known != np.floor(known)).any():
+        return True
+    distinct = np.unique(known)
+    return bool(known.size > _SOME and 2 * distinct.size > known.size and -1 not in distinct)

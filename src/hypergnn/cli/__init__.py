@@ -12,7 +12,8 @@ import sys
 from collections.abc import Callable, Sequence
 
 from hypergnn import __version__
-from hypergnn.cli import check, compare, data, explain, predict, report, reproduce, train
+from hypergnn.cli import check, compare, data, explain, predict, report, reproduce, spark, train
+from hypergnn.cli.imports import import_modules
 from hypergnn.cli.streams import tolerant_stderr
 
 _INTERRUPTED = 130
@@ -26,7 +27,8 @@ def main(argv: Sequence[str] | None = None, *, program: str = "hypergnn") -> int
         program: The command that starts the program, for messages that say what to type.
 
     Returns:
-        0 for success, 1 if ``check`` found damage, 2 for an error in the command or its data, 130 for an interrupt.
+        0 for success, 1 if ``check`` found damage or a system of ``reproduce`` failed, 2 for an error in the command
+        or its data, 130 for an interrupt.
 
     Example:
         >>> main(["data", "describe", "digits"])  # doctest: +ELLIPSIS
@@ -42,7 +44,7 @@ def main(argv: Sequence[str] | None = None, *, program: str = "hypergnn") -> int
     )
     parser.add_argument("--version", action="version", version=f"hypergnn {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for command in (reproduce, report, train, compare, predict, explain, check, data):
+    for command in (reproduce, report, train, compare, predict, explain, spark, check, data):
         command.register(commands)
     given = sys.argv[1:] if argv is None else list(argv)
     with tolerant_stderr():
@@ -61,6 +63,7 @@ def _run(arguments: argparse.Namespace) -> int:
     """Run the command; errors become one sentence, unless HYPERGNN_TRACEBACK asks for all of it."""
     run: Callable[[argparse.Namespace], int] = arguments.run
     try:
+        import_modules(arguments)
         return run(arguments)
     except BrokenPipeError:  # the reader of the pipe, for example head, has finished
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

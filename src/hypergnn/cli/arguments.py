@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from hypergnn.construct import TableEncoder
     from hypergnn.datasets import Dataset
     from hypergnn.structures.hypergraph import Hypergraph
 
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 TABLES = ("incidences", "features", "labels", "links")
-COLUMNS = ("vertex", "hyperedge", "label", "weight")
+COLUMNS = ("vertex", "hyperedge", "label", "weight", "role")
 EXAMPLE = """example:
   hypergnn {} --incidences orders.csv --features people.csv \\
       --vertex customer --hyperedge product{}"""
@@ -24,9 +25,9 @@ def add_data(parser: argparse.ArgumentParser, *, labels: bool) -> None:
     """Add the arguments that select the data."""
     group = parser.add_argument_group("data: DATASET, or your own .csv or .parquet files or folders of them")
     group.add_argument("dataset", nargs="?", metavar="DATASET", help="a name from `hypergnn data list`")
-    group.add_argument("--data-dir", metavar="DIR", help="folder with the files of DATASET (default: HYPERGNN_DATA)")
+    group.add_argument("--data-dir", metavar="DIR", help="folder of DATASET (default: HYPERGNN_DATA)")
     group.add_argument("--incidences", metavar="FILE", help="one row per vertex and hyperedge")
-    group.add_argument("--features", metavar="FILE", help="one row of numbers per vertex (default: memberships)")
+    group.add_argument("--features", metavar="FILE", help="one row per vertex (default: memberships)")
     if labels:
         group.add_argument("--labels", metavar="FILE", help="vertex, label and optionally split: train, val or test")
     group.add_argument("--links", metavar="FILE", help="columns source and target: a graph for gcn and gat")
@@ -43,6 +44,9 @@ def add_data(parser: argparse.ArgumentParser, *, labels: bool) -> None:
     group.add_argument(
         "--weight", dest="weight_column", metavar="COLUMN", help="column of weights of hyperedges (default: weight)"
     )
+    group.add_argument(
+        "--role", dest="role_column", metavar="COLUMN", help="column of tail and head: the hyperedges point"
+    )
     if labels:
         group.add_argument(
             "--label", dest="label_column", metavar="COLUMN", help="column of classes, in --labels or in --features"
@@ -58,8 +62,13 @@ def check_labels(arguments: argparse.Namespace, purpose: str) -> None:
         )
 
 
-def load_data(arguments: argparse.Namespace, *, encode_features: bool = False) -> Dataset:
-    """The data that the command line selects; raise if it selects none, or two."""
+def load_data(arguments: argparse.Namespace, *, encode_features: bool | TableEncoder | None = None) -> Dataset:
+    """The data that the command line selects; raise if it selects none, or two.
+
+    Args:
+        arguments: What the command line says.
+        encode_features: As in ``datasets.from_tables``; ``None`` to encode tables that hold words or gaps.
+    """
     from hypergnn.datasets import from_tables, load
 
     tables = {name: getattr(arguments, name, None) for name in TABLES}
@@ -85,9 +94,10 @@ def load_data(arguments: argparse.Namespace, *, encode_features: bool = False) -
         vertex=columns["vertex"],
         hyperedge=hyperedges[0] if hyperedges is not None and len(hyperedges) == 1 else hyperedges,
         weight=columns["weight"],
+        role=columns["role"],
         label=columns["label"],
         seed=seed,
-        encode_features=encode_features,
+        encode_features="auto" if encode_features is None else encode_features,
     )
 
 

@@ -10,7 +10,9 @@ from pathlib import Path
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
+from hypergnn._utils.progress import showing
 from hypergnn.cli.arguments import EXAMPLE, add_data, check_labels, load_data, say_what_was_read
+from hypergnn.cli.imports import add_imports
 from hypergnn.cli.signals import stoppable
 
 if TYPE_CHECKING:
@@ -34,37 +36,58 @@ def register(commands: Commands) -> None:
     parser.add_argument("--model", action="append", metavar="NAME", help="may be repeated (default: all without links)")
     parser.add_argument("--list", action="store_true", help="list the names of all models and exit")
     parser.add_argument("--splits", type=int, default=10, metavar="N", help="random splits (default: %(default)s)")
+    parser.add_argument(
+        "--max-time", type=float, default=60.0, metavar="S", help="seconds for our classifier in a split (default: 60)"
+    )
     parser.add_argument("--page", metavar="FILE", help="also write a page, an .html file")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument("--quiet", action="store_true", help="print only the result")
+    add_imports(parser)
     add_data(parser, labels=True)
     parser.set_defaults(run=_compare)
 
 
 def _compare(arguments: argparse.Namespace) -> int:
     _check_page(arguments.page)
-    from hypergnn.estimators.comparison import choices, compare
+    from hypergnn.estimators.comparison import checked_names, choices, compare
 
     if arguments.list:
         print("\n".join(choices()))
         return 0
     check_labels(arguments, "a comparison")
-    with stoppable():
+    checked_names(arguments.model, arguments.splits)
+    with stoppable(), showing(_Splits(arguments.splits), quiet=arguments.quiet) as show:
         data = load_data(arguments, encode_features=True)
-        is_said = False
+        say_what_was_read(data, quiet=arguments.quiet)
 
         def tell(name: str, accuracy: Sequence[float]) -> None:
-            nonlocal is_said
-            if arguments.quiet:
-                return
-            if not is_said:
-                say_what_was_read(data, quiet=False)
-            is_said = True
-            print(f"{name}: {mean(accuracy):.2f} %", file=sys.stderr)
+            if show is not None:
+                show((name, accuracy))
 
-        found = compare(data, arguments.model, arguments.splits, on_model=tell)
+        found = compare(data, arguments.model, arguments.splits, max_time=arguments.max_time, on_split=tell)
     _show(found, data, arguments)
     return 0
+
+
+class _Splits:
+    """Progress of a comparison: a classifier with its accuracies so far."""
+
+    def __init__(self, splits: int) -> None:
+        self._splits = splits
+
+    def resumed(self, state: tuple[str, Sequence[float]]) -> str | None:  # noqa: ARG002
+        """Nothing was done before."""
+        return None
+
+    def text(self, state: tuple[str, Sequence[float]]) -> str:
+        """The classifier, its mean accuracy and the splits done."""
+        name, accuracy = state
+        left = "" if self.is_news(state) else f", {len(accuracy)} of {self._splits} splits"
+        return f"{name}: {mean(accuracy):.2f} %{left}"
+
+    def is_news(self, state: tuple[str, Sequence[float]]) -> bool:
+        """A line for each classifier that is finished."""
+        return len(state[1]) == self._splits
 
 
 def _check_page(page: str | None) -> None:

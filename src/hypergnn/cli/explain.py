@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hypergnn.cli.arguments import EXAMPLE, add_data, say_what_was_read
+from hypergnn.cli.imports import add_imports
 from hypergnn.cli.predict import data_of, loaded
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def register(commands: Commands) -> None:
     parser.add_argument("--plot", metavar="FILE", help="also draw a figure, a .png, .svg or .pdf file")
     parser.add_argument("--json", action="store_true", help="print JSON for scripts")
     parser.add_argument("--quiet", action="store_true", help="no notes and no progress bar")
+    add_imports(parser)
     parser.set_defaults(run=_explain)
 
 

@@ -18,12 +18,14 @@ from hypergnn.cli.arguments import (
     with_needed_graph,
 )
 from hypergnn.cli.csv_output import write_csv
+from hypergnn.cli.imports import add_imports
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
     from hypergnn.cli.arguments import Commands
+    from hypergnn.construct import TableEncoder
     from hypergnn.datasets import Dataset
     from hypergnn.persistence.models import SavedModel
 
@@ -49,6 +51,7 @@ def register(commands: Commands) -> None:
     parser.add_argument("--safe", action="store_true", help="in CSV, no cell that a spreadsheet would run as a formula")
     parser.add_argument("--device", default="cpu", metavar="NAME", help="cpu, cuda, … (default: %(default)s)")
     parser.add_argument("--quiet", action="store_true", help="no notes and no progress bar")
+    add_imports(parser)
     parser.set_defaults(run=_predict)
 
 
@@ -83,11 +86,14 @@ def _check_out(path: Path) -> None:
 
 def loaded(path: Path) -> SavedModel:
     """The model of RUN; raise with the way to make it again if a run folder has none, or a damaged one."""
+    from hypergnn.models import UnregisteredError
     from hypergnn.persistence.models import load
 
     file = model_file(path)
     try:
         return load(file)
+    except UnregisteredError:
+        raise
     except ValueError as error:
         raise ValueError(f"{error} {_REBUILD}" if file != path else str(error)) from error
 
@@ -116,8 +122,21 @@ def data_of(arguments: argparse.Namespace, model: SavedModel) -> Dataset:
         if name not in available() or model.about.get("feature_names") is not None:
             raise ValueError("DATASET or --incidences must be given: the model was trained on your own tables.")
         arguments.dataset = name
-    arguments.known_features = model.about.get("feature_names")
-    return with_needed_graph(load_data(arguments), model.network.config.model, quiet=arguments.quiet)
+    data = load_data(arguments, encode_features=encoder_of(arguments, model) or False)
+    return with_needed_graph(data, model.network.config.model, quiet=arguments.quiet)
+
+
+def encoder_of(arguments: argparse.Namespace, model: SavedModel) -> TableEncoder | None:
+    """What encoded the features that the model was trained on, if anything did; select the columns that it knows."""
+    encoding = model.about.get("encoding")
+    if encoding is None:
+        arguments.known_features = model.about.get("feature_names")
+        return None
+    from hypergnn.construct import TableEncoder
+
+    encoder = TableEncoder.from_settings(encoding)
+    arguments.known_features = [column["name"] for column in encoding["columns"]]
+    return encoder
 
 
 def _columns(

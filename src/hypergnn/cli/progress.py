@@ -52,11 +52,12 @@ class _TablesStatus:
         from hypergnn.experiments.paper import NAMES
 
         current, cell = progress.current, progress.job.cells[0]
-        which = "" if cell.column == NAMES[cell.dataset] else f" ({cell.column})"
+        which = "" if cell.column == NAMES.get(cell.dataset, cell.dataset) else f" ({cell.column})"
         left = "" if progress.seconds_left is None else f" + {clock(progress.seconds_left)} left"
         return (
             f"{clock(progress.elapsed)}{left}, {progress.runs_done}/{progress.runs_total} runs, "
             f"{progress.trials_done}/{progress.trials_total} trials | "
             f"{cell.table}, {cell.row} on {cell.dataset}{which}: "
-            f"{current.done}/{current.total}, test {accuracy(current.test_accuracy)}, {current.epochs} epochs"
+            f"{current.done}/{current.total}, test {accuracy(current.test_accuracy)}"
+            + (f", {current.epochs} epochs" if progress.job.system is None else "")
         )

@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hypergnn.cli.imports import add_imports
+
 if TYPE_CHECKING:
     from hypergnn.cli.arguments import Commands
 
@@ -32,6 +34,7 @@ def register(commands: Commands) -> None:
     parser.add_argument("--seed", type=int, metavar="N", help="seed of a random split (default: 0)")
     parser.add_argument("--data-dir", metavar="DIR", help="folder to search for datasets (default: HYPERGNN_DATA)")
     parser.add_argument("--quiet", action="store_true", help="print only the path of the page")
+    add_imports(parser)
     parser.set_defaults(run=_report)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from hypergnn._utils.names import TABLES as TABLE_NAMES
 from hypergnn.cli.arguments import counted
+from hypergnn.cli.own_rows import Own, add_own
 from hypergnn.cli.progress import shown_tables
 from hypergnn.cli.signals import stoppable
 
@@ -34,10 +35,12 @@ def register(commands: Commands) -> None:
     )
     parser.add_argument("tables", nargs="*", metavar="TABLE", help=", ".join(TABLE_NAMES))
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--all", action="store_true", help="every table")
+    which.add_argument("--all", action="store_true", help="every table but deep, which takes a day")
     which.add_argument("--quick", action="store_true", help="10 trials of baselines on Cora, a few minutes")
     parser.add_argument("--trials", type=int, metavar="N", help="trials per cell (default: 100; quick: 10)")
     parser.add_argument("--dataset", nargs="+", metavar="NAME", help="only the cells of these datasets")
+    parser.add_argument("--cell", metavar="PATTERN", help="only the cells whose names match, such as 'cora/initial/*'")
+    add_own(parser)
     parser.add_argument("--out", default="runs/paper", metavar="DIR", help="folder for the runs (default: %(default)s)")
     parser.add_argument("--jobs", type=int, metavar="N", help="parallel workers (default: threads of torch)")
     parser.add_argument("--keep", metavar="DIR", help="at the end, add the records to those in DIR")
@@ -49,10 +52,11 @@ def _reproduce(arguments: argparse.Namespace) -> int:
     from hypergnn.experiments.results import recorded
 
     with stoppable():
-        asked, datasets, trials = _chosen(arguments)
+        own = Own.of(arguments)
+        asked, datasets, trials = _chosen(arguments, own)
         if arguments.keep is not None:  # find errors now, not after hours
             recorded(arguments.keep)
-        done, tables, datasets = _run(arguments, asked, datasets, trials)
+        done, tables, datasets = _run(arguments, asked, datasets, trials, own)
     if done.interrupted:
         finished = sum(map(len, done.results.runs.values()))
         print(f"stopped: {counted(finished)} finished, in {arguments.out}. To resume:", file=sys.stderr)
@@ -65,11 +69,11 @@ def _reproduce(arguments: argparse.Namespace) -> int:
         before = recorded(arguments.keep)  # read again: another reproduction may have added to it meanwhile
         done.results.of(tables, datasets).first(trials).over(before).write(arguments.keep)
         print(f"\nrecords: {arguments.keep}")
-    _write_page(arguments, done)
-    return 0
+    _write_page(arguments, done, tables)
+    return 1 if done.results.failures else 0
 
 
-def _write_page(arguments: argparse.Namespace, done: Reproduction) -> None:
+def _write_page(arguments: argparse.Namespace, done: Reproduction, tables: Sequence[Table]) -> None:
     """Write the page of all results, or say why not; the results do not depend on it."""
     from hypergnn.report import PAGE, write_results
 
@@ -78,7 +82,11 @@ def _write_page(arguments: argparse.Namespace, done: Reproduction) -> None:
 
     try:
         page = write_results(
-            done.results, Path(arguments.out, PAGE), datasets=done.datasets, on_step=None if arguments.quiet else tell
+            done.results,
+            Path(arguments.out, PAGE),
+            datasets=done.datasets,
+            tables=tables,
+            on_step=None if arguments.quiet else tell,
         )
     except (ImportError, OSError, ValueError) as error:
         print(f"no page was written: {error}", file=sys.stderr)
@@ -86,7 +94,7 @@ def _write_page(arguments: argparse.Namespace, done: Reproduction) -> None:
         print(f"\npage: {page}")
 
 
-def _chosen(arguments: argparse.Namespace) -> tuple[list[Table], list[str] | None, int]:
+def _chosen(arguments: argparse.Namespace, own: Own) -> tuple[list[Table], list[str] | None, int]:
     """The selected tables, datasets and number of trials."""
     from hypergnn._utils.checks import check_choice
     from hypergnn.datasets import available
@@ -97,22 +105,35 @@ def _chosen(arguments: argparse.Namespace) -> tuple[list[Table], list[str] | Non
     for name in arguments.tables:
         check_choice("TABLE", name, tuple(ALL))
     for name in arguments.dataset or ():
-        check_choice("--dataset", name, available())
+        check_choice("--dataset", name, (*available(), *own.datasets))
     is_quick = not arguments.all and not arguments.tables
     trials = arguments.trials if arguments.trials is not None else _QUICK_TRIALS if is_quick else _TRIALS
-    names = list(ALL) if arguments.all else list(dict.fromkeys(arguments.tables)) or ["baselines"]
-    tables = [ALL[name] for name in names]
+    names = (
+        [name for name in ALL if name != "deep"]
+        if arguments.all
+        else list(dict.fromkeys(arguments.tables)) or ["baselines"]
+    )
+    tables = own.added([ALL[name] for name in names])
+    if arguments.cell is not None:
+        first = next(cell.name for table in tables for cell in table.cells)
+        tables = [table.only(arguments.cell) for table in tables]
+        if not any(table.cells for table in tables):
+            raise ValueError(
+                f"--cell must match the name of a cell of {', '.join(names)}, such as {first}; got {arguments.cell!r}."
+            )
     there = {cell.dataset for table in tables for cell in table.cells}
     if arguments.dataset and not there.intersection(arguments.dataset):
         raise ValueError(
             f"--dataset must name a dataset of {', '.join(names)}: {', '.join(sorted(there))}; "
             f"got {', '.join(arguments.dataset)}. Choose another TABLE, or --all."
         )
-    return tables, arguments.dataset or (["cora"] if is_quick else None), trials
+    tables = [table for table in tables if table.cells]
+    datasets = list(dict.fromkeys([*(arguments.dataset or ()), *own.datasets])) or (["cora"] if is_quick else None)
+    return tables, datasets, trials
 
 
 def _run(
-    arguments: argparse.Namespace, tables: list[Table], datasets: list[str] | None, trials: int
+    arguments: argparse.Namespace, tables: list[Table], datasets: list[str] | None, trials: int, own: Own
 ) -> tuple[Reproduction, list[Table], list[str] | None]:
     """Reproduce the tables. If no data is available, not even Cora, run the baselines on the digits instead."""
     from hypergnn.datasets import DataNotFoundError
@@ -122,7 +143,16 @@ def _run(
 
     def run(tables: Sequence[Table], datasets: list[str] | None) -> Reproduction:
         with shown_tables(quiet=arguments.quiet) as listener:
-            return reproduce(tables, trials, datasets, out=arguments.out, jobs=arguments.jobs, on_progress=listener)
+            return reproduce(
+                tables,
+                trials,
+                datasets,
+                out=arguments.out,
+                jobs=arguments.jobs,
+                on_progress=listener,
+                exactly=arguments.trials is not None,
+                own=own.datasets,
+            )
 
     try:
         return run(tables, datasets), tables, datasets
@@ -135,9 +165,12 @@ def _run(
 
 def _print(done: Reproduction, tables: Sequence[Table], datasets: list[str] | None) -> None:
     from hypergnn._utils.display import terminal_width
-    from hypergnn.experiments.text import as_text
+    from hypergnn.experiments import ranking_text, text
 
     width = terminal_width()
-    print("\n\n".join(as_text(table, done.results, datasets, width=width) for table in tables))
+    parts = [
+        one.as_text(table, done.results, datasets, width=width) for table in tables for one in (text, ranking_text)
+    ]
+    print("\n\n".join(filter(None, parts)))
     for name, reason in done.missing.items():
         print(f"\n{name} is not available:\n{reason}")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
+import textwrap
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -22,15 +24,17 @@ from hypergnn.cli.arguments import (
     say_what_was_read,
     with_needed_graph,
 )
+from hypergnn.cli.imports import HELP, add_imports
 from hypergnn.cli.signals import stoppable
 
 if TYPE_CHECKING:
     from hypergnn.cli.arguments import Commands
     from hypergnn.datasets import Dataset
     from hypergnn.models import Config
+    from hypergnn.persistence.models import SavedModel
     from hypergnn.training import Result
 
-_SETTINGS: dict[str, tuple[Any, str]] = {
+_USUAL: dict[str, tuple[Any, str]] = {
     "hidden": (int, "features of each head"),
     "heads": (int, "heads of all layers except the last"),
     "depth": (int, "number of layers"),
@@ -43,11 +47,35 @@ _SETTINGS: dict[str, tuple[Any, str]] = {
     "patience": (int, "epochs without a lower validation loss"),
     "max_epochs": (int, "maximum number of epochs"),
 }
+_MORE: dict[str, tuple[Any, str]] = {
+    "weights": (str, "given, inverse-frequency or learned"),
+    "hyperedge_features": (str, "members or co-occurrence"),
+    "rebuild_every": (int, "epochs between new hyperedges of dynamic-hyper-conv"),
+    "residual": (str, "initial: initial residual and identity mapping; none"),
+    "alpha": (float, "share of the first features, with --residual initial"),
+    "theta": (float, "how slowly mappings become the identity, likewise"),
+    "layer_decay": (float, "L2 penalty between the dense layers, likewise"),
+    "norm": (str, "pair: PairNorm before each activation; none"),
+    "activation": (str, "elu; relu for deep networks, random propagation"),
+    "input_dropout": (float, "dropout of the features (default: --dropout)"),
+    "steps": (int, "random propagation: power of the transition"),
+    "draws": (int, "random propagation: draws in a training step"),
+    "row_dropout": (float, "random propagation: share of dropped vertices"),
+    "consistency": (float, "random propagation: weight of the consensus"),
+    "temperature": (float, "random propagation: sharpens the consensus"),
+    "batch_size": (int, "training vertices in a batch (default: all)"),
+    "fanout": (str, "5x10,5x10: hyperedges x members drawn per layer"),
+}
+_SETTINGS = {**_USUAL, **_MORE}
+_FLAGS = ("skip", "control_variates")
 _SPEED: dict[str, tuple[Any, str]] = {
     "batch": (int, "trials that a worker trains together"),
     "jobs": (int, "parallel workers (default: threads of torch)"),
     "device": (str, "cpu, cuda, … (default: cpu)"),
+    "checkpoint_every": (int, "batches (torchrun: epochs) between checkpoints"),
+    "shards": (str, "under torchrun: folder with the divided data"),
 }
+_MODEL = "hyper-conv"
 _METAVARS = {int: "N", float: "X", str: "NAME"}
 
 
@@ -63,22 +91,27 @@ def register(commands: Commands) -> None:
         add_help=False,  # one line less: help must fit on a screen
     )
     parser.add_argument("-h", "--help", action="help", help=argparse.SUPPRESS)
-    names = ", ".join(model_names())
-    parser.add_argument("--model", default="hyper-conv", metavar="NAME", help=f"{names} (default: %(default)s)")
+    parser.add_argument("--model", metavar="NAME", help=f"network, see --help-settings (default: {_MODEL})")
     parser.add_argument("--trials", type=int, default=1, metavar="N", help="number of trials (default: %(default)s)")
     parser.add_argument("--out", metavar="DIR", help="run folder (default: runs/<dataset>-<model>)")
-    parser.add_argument("--seed", type=int, metavar="N", help="seed of a random split (default: 0)")
-    parser.add_argument("--curves", action="store_true", help="store the losses of each epoch")
+    parser.add_argument("--resume-from", metavar="RUN", help="continue the model of RUN, a run folder or model file")
+    parser.add_argument("--seed", type=int, metavar="N", help=argparse.SUPPRESS)
+    parser.add_argument("--curves", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--quiet", action="store_true", help="print only the result")
+    add_imports(parser, hidden=True)  # --help-settings lists it
     parser.add_argument("--json", action="store_true", help="print the result as JSON, with all records")
     parser.add_argument(
-        "--help-settings", action=_SettingsHelp, nargs=0, help="list --hidden, --dropout, --jobs, … and exit"
+        "--help-settings", action=_SettingsHelp, nargs=0, help="list models, --hidden, --jobs, … and exit"
     )
+    parser.add_argument("--help-more", action=_SettingsHelp, nargs=0, help=argparse.SUPPRESS)
     add_data(parser, labels=True)
     for name, (kind, _) in {**_SETTINGS, **_SPEED}.items():
         default = "cpu" if name == "device" else None
         parser.add_argument(f"--{name.replace('_', '-')}", type=kind, default=default, help=argparse.SUPPRESS)
-    parser.add_argument("--skip", action=argparse.BooleanOptionalAction, help=argparse.SUPPRESS)
+    for name in _FLAGS:
+        parser.add_argument(
+            f"--{name.replace('_', '-')}", action=argparse.BooleanOptionalAction, help=argparse.SUPPRESS
+        )
     parser.set_defaults(run=_train)
 
 
@@ -90,16 +123,24 @@ class _SettingsHelp(argparse.Action):
         parser: argparse.ArgumentParser,
         namespace: argparse.Namespace,  # noqa: ARG002
         values: str | Sequence[Any] | None,  # noqa: ARG002
-        option_string: str | None = None,  # noqa: ARG002
+        option_string: str | None = None,
     ) -> None:
-        lines = [
-            "usage: hypergnn train ... [options]",
-            "",
-            "settings (default: the paper's; for new data, those for Cora):",
-        ]
-        lines += [_described(name, *option) for name, option in _SETTINGS.items()]
-        lines += [f"  {'--skip, --no-skip':<26}skip connection in the first layer", "", "speed:"]
-        lines += [_described(name, *option) for name, option in _SPEED.items()]
+        lines = ["usage: hypergnn train ... [options]", ""]
+        if option_string == "--help-more":
+            lines += ["settings of deep networks, random propagation, hyperedges and batches:"]
+            lines += [_described(name, *option) for name, option in _MORE.items()]
+            lines += [f"  {'--control-variates':<26}sample only what has changed since the last epoch"]
+        else:
+            names = textwrap.wrap(", ".join(model_names()), 76, break_on_hyphens=False)
+            lines += ["models:", *(f"  {line}" for line in names), ""]
+            lines += ["settings (default: the paper's; for new data, those for Cora):"]
+            lines += [_described(name, *option) for name, option in _USUAL.items()]
+            lines += [f"  {'--skip, --no-skip':<26}skip connection in the first layer"]
+            lines += [f"  {'--import MODULE':<26}{HELP}", "speed:"]
+            lines += [_described(name, *option) for name, option in _SPEED.items()]
+            lines += ["others:", f"  {'--seed N':<26}seed of a random split (default: 0)"]
+            lines += [f"  {'--curves':<26}store the losses of each epoch"]
+            lines += ["further settings: hypergnn train --help-more"]
         print("\n".join(lines))
         parser.exit()
 
@@ -110,18 +151,21 @@ def _described(name: str, kind: Any, text: str) -> str:
 
 
 def _train(arguments: argparse.Namespace) -> int:
+    if is_one_of_several():
+        from hypergnn.cli.together import train_together
+
+        return train_together(arguments)
+    if arguments.shards is not None:
+        raise ValueError(
+            "--shards must be used by several processes: torchrun --nproc-per-node N -m hypergnn train --shards DIR."
+        )
     check_labels(arguments, "training")
     with stoppable():
-        data = load_data(arguments)
-        config = _config(arguments, data.name)
-        data = with_needed_graph(data, config.model, quiet=arguments.quiet)
+        model = None if arguments.resume_from is None else earlier(arguments)
+        data, config = data_and_config(arguments, model)
         out = Path("runs", f"{data.name}-{config.model}") if arguments.out is None else Path(arguments.out)
-        result = _fit(data, config, out, arguments)
-    if arguments.json:
-        print(json.dumps(_as_json(data, config, out, result), indent=2))
-    elif not result.interrupted:
-        values = tuple(record.test_accuracy for record in result.records)
-        print(f"test accuracy {accuracy(values)} ({counted(len(values))}, {out})")
+        result = _fit(data, config, out, arguments, model)
+    print_result(arguments, data.name, describe_run(data, config), out, result)
     if result.failures:
         print(f"hypergnn: {counted(len(result.failures))} could not be trained:", file=sys.stderr)
         print(*(f"  {failure}" for failure in result.failures), sep="\n", file=sys.stderr)
@@ -132,19 +176,101 @@ def _train(arguments: argparse.Namespace) -> int:
     return 130
 
 
-def _config(arguments: argparse.Namespace, dataset: str) -> Config:
+def is_one_of_several() -> bool:
+    """Whether ``torchrun`` has started this process, told without loading torch."""
+    return all(name in os.environ for name in ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"))
+
+
+def describe_run(data: Dataset, config: Config) -> dict[str, Any]:
+    """The configuration of a run as its folder stores it."""
+    from hypergnn.training.description import describe
+
+    return describe(data, config)
+
+
+def print_result(
+    arguments: argparse.Namespace, dataset: str, configuration: dict[str, Any], out: Path, result: Result
+) -> None:
+    """Print the test accuracy, or all as JSON."""
+    if arguments.json:
+        print(json.dumps(_as_json(dataset, configuration, out, result), indent=2))
+    elif not result.interrupted:
+        values = tuple(record.test_accuracy for record in result.records)
+        print(f"test accuracy {accuracy(values)} ({counted(len(values))}, {out})")
+
+
+def earlier(arguments: argparse.Namespace) -> SavedModel:
+    """The model to continue."""
+    from hypergnn.cli.predict import loaded
+
+    model = loaded(Path(arguments.resume_from))
+    if arguments.out is not None and Path(arguments.out).resolve() == Path(arguments.resume_from).resolve():
+        raise ValueError(f"--out must be another folder than that of --resume-from; got {arguments.out} for both.")
+    return model
+
+
+def data_and_config(arguments: argparse.Namespace, model: SavedModel | None) -> tuple[Dataset, Config]:
+    """The data and the settings that the command line selects, as a model that is trained further knows them."""
+    data = load_data(arguments) if model is None else _known_data(arguments, model)
+    config = config_of(arguments, data.name, model)
+    data = with_needed_graph(data, config.model, quiet=arguments.quiet)
+    if model is not None and arguments.dataset is None and arguments.features is None:
+        data = _with_known_hyperedges(data, model)
+    return data, config
+
+
+def _known_data(arguments: argparse.Namespace, model: SavedModel) -> Dataset:
+    """The selected data, encoded as the model knows it."""
+    from hypergnn.cli.predict import encoder_of
+
+    encoder = encoder_of(arguments, model)
+    arguments.known_features = None  # the labels may be another column of --features
+    return load_data(arguments, encode_features=encoder or False)
+
+
+def _with_known_hyperedges(data: Dataset, model: SavedModel) -> Dataset:
+    from hypergnn.training.continuing import with_known_hyperedges
+
+    return with_known_hyperedges(data, model.about.get("feature_names"))
+
+
+def config_of(arguments: argparse.Namespace, dataset: str, model: SavedModel | None = None) -> Config:
+    """The settings that the command line selects, beside those of a model that is trained further."""
     from hypergnn.models import KINDS, paper_config
 
-    given = {name: getattr(arguments, name) for name in (*_SETTINGS, "skip") if getattr(arguments, name) is not None}
-    if arguments.features is not None:  # measurements are no counts: dividing by the sum of a row makes no sense
-        given = {"feature_scaling": "none", **given}
-    config = replace(paper_config(dataset if arguments.dataset else "", arguments.model), **given)
+    given = {name: getattr(arguments, name) for name in (*_SETTINGS, *_FLAGS) if getattr(arguments, name) is not None}
+    if "fanout" in given:
+        given["fanout"] = _fanout(given["fanout"])
+    if model is not None:
+        own = {} if arguments.model is None else {"model": arguments.model}
+        config = replace(model.network.config, **own, **given)
+    else:
+        if arguments.features is not None:  # measurements are no counts: dividing by the sum of a row makes no sense
+            given = {"feature_scaling": "none", **given}
+        config = replace(paper_config(dataset if arguments.dataset else "", arguments.model or _MODEL), **given)
     if "attention_dropout" in given and not KINDS[config.model].has_attention:
         raise ValueError(f"--attention-dropout must be omitted for {config.model}, which has no attention.")
     return config
 
 
-def _fit(data: Dataset, config: Config, out: Path, arguments: argparse.Namespace) -> Result:
+def _fanout(text: str) -> tuple[tuple[int, int] | None, ...]:
+    """The fan-out of each layer: ``5x10,all`` are ``(5, 10)`` and all neighbours."""
+    layers: list[tuple[int, int] | None] = []
+    for layer in text.split(","):
+        first, _, second = layer.strip().partition("x")
+        if layer.strip() == "all":
+            layers.append(None)
+        elif first.isdecimal() and second.isdecimal():
+            layers.append((int(first), int(second)))
+        else:
+            raise ValueError(
+                "--fanout must be hyperedges x members for each layer, such as 5x5,5x5, or all for a layer without "
+                f"sampling; got {text!r}."
+            )
+    return tuple(layers)
+
+
+def _fit(data: Dataset, config: Config, out: Path, arguments: argparse.Namespace, model: SavedModel | None) -> Result:
     """Train and show the progress. An interrupt before training returns the trials that were finished before."""
     from hypergnn.training import Result, fit
     from hypergnn.training.ledger import read
@@ -162,7 +288,9 @@ def _fit(data: Dataset, config: Config, out: Path, arguments: argparse.Namespace
                 jobs=arguments.jobs,
                 device=check_device(arguments.device),
                 curves=arguments.curves,
+                checkpoint_every=arguments.checkpoint_every,
                 on_progress=None if listener is None else _after_saying_what_was_read(data, listener),
+                start=model,
             )
     except KeyboardInterrupt:
         before_it = read(out, curves=False).records if (out / "run.json").exists() else ()
@@ -186,14 +314,12 @@ def _after_saying_what_was_read(data: Dataset, listener: Listener) -> Listener:
     return tell
 
 
-def _as_json(data: Dataset, config: Config, out: Path, result: Result) -> dict[str, Any]:
-    from hypergnn.training.description import describe
-
+def _as_json(dataset: str, configuration: dict[str, Any], out: Path, result: Result) -> dict[str, Any]:
     several = len(result.records) > 1
     centre, spread = result.test_accuracy() if result.records else (None, None)
     return {
-        "dataset": data.name,
-        "model": config.model,
+        "dataset": dataset,
+        "model": configuration["config"]["model"],
         "out": str(out),
         "interrupted": result.interrupted,
         "trials": len(result.records),
@@ -202,7 +328,7 @@ def _as_json(data: Dataset, config: Config, out: Path, result: Result) -> dict[s
             "std": spread if several else None,
             "interval_95": _interval([record.test_accuracy for record in result.records]),
         },
-        "configuration": describe(data, config),
+        "configuration": configuration,
         "failures": [asdict(failure) for failure in result.failures],
         "records": [record.to_json() for record in result.records],
     }

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hypergnn._utils.display import html_table, quiet_axes, shortened, text_table
 from hypergnn._utils.extras import import_extra
 from hypergnn.explanations.parts import Part
+from hypergnn.structures.base import Direction
 
 if TYPE_CHECKING:
     import pandas
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _SHOWN = 10
-_HOW_TO_READ = "+ speaks for the class, - against it; the sum is the score of the class"
+_OF_SCORES = "+ speaks for the class, - against it; the sum is the score of the class"
+_OF_PROBABILITIES = "+ speaks for the class, - against it; the sum is the probability of the class"
+_OF_NUMBERS = "+ raises the prediction, - lowers it; the sum is the prediction"
 
 
 class Attended(NamedTuple):
@@ -29,6 +32,8 @@ class Attended(NamedTuple):
     name: Any
     """The name of the hyperedge, or of the vertex at the other end of the link."""
     attention: float
+    direction: Direction | None = None
+    """Which way the hyperedge was followed, in a layer that follows both; ``None`` in all others."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -64,9 +69,16 @@ class Explanation:
     """Each part in words: the name of a hyperedge, or for example ``"neighbours of 7"`` or ``"link to ann"``."""
     attention: tuple[Attended, ...]
     """The attention of the vertex in every layer and head, in descending order; empty for convolutions."""
+    is_class: bool = True
+    """Whether a class is explained, not the number that a regressor predicts."""
+    is_probability: bool = False
+    """Whether the contributions add up to the probability of the class, not to its score."""
 
     def records(self) -> list[dict[str, Any]]:
-        """One dictionary per part, ready for JSON if the names are."""
+        """One dictionary per part, ready for JSON if the names are.
+
+        Parts of a layer that follows both directions have ``direction`` as well.
+        """
         return [_record(part, name) for part, name in zip(self.parts, self.names, strict=True)]
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -79,6 +91,8 @@ class Explanation:
             for record in self.records()
         ]
         columns = ["kind", "name", "number", "head", "attention", "transition", "contribution", *_hidden(n_heads)]
+        if any(part.direction is not None for part in self.parts):
+            columns.append("direction")
         return pandas.DataFrame(rows, columns=columns)
 
     def plot(self, ax: Axes | None = None, *, top: int = 15) -> Figure:
@@ -100,18 +114,26 @@ class Explanation:
             axes.set_yticks(range(len(labels)), [label.replace("$", r"\$") for label in labels])
             axes.invert_yaxis()
             axes.axvline(0, color="black", linewidth=0.8)
-            axes.set_xlabel(f"for (+) or against (−) the class; sum {self.logit:.3f}")
+            effect = "for (+) or against (−) the class" if self.is_class else "raises (+) or lowers (−) the prediction"
+            axes.set_xlabel(f"{effect}; sum {self.logit:.3f}")
             axes.set_title(f"vertex {shortened(self.vertex_name)}: {shortened(self.target_name)}".replace("$", r"\$"))
         return axes.get_figure()  # type: ignore[return-value]
 
     def __repr__(self) -> str:
         """The class, its probability, and what speaks for it and against it."""
-        return "\n".join([self._headline(), _HOW_TO_READ, "", text_table(self._head(), self._rows())])
+        return "\n".join([self._headline(), self._how_to_read(), "", text_table(self._head(), self._rows())])
 
     def _repr_html_(self) -> str:
-        return html_table(f"{self._headline()}. {_HOW_TO_READ}.", self._head(), self._rows())
+        return html_table(f"{self._headline()}. {self._how_to_read()}.", self._head(), self._rows())
+
+    def _how_to_read(self) -> str:
+        if not self.is_class:
+            return _OF_NUMBERS
+        return _OF_PROBABILITIES if self.is_probability else _OF_SCORES
 
     def _headline(self) -> str:
+        if not self.is_class:
+            return f"vertex {self.vertex_name}: {self.target_name} {self.score:.6g}"
         text = f"vertex {self.vertex_name}: class {self.target_name}"
         if self.probability is None or self.predicted_probability is None:
             return f"{text}, score {self.score:.4f}"
@@ -139,9 +161,9 @@ class Explanation:
 
     def _largest(self, top: int) -> tuple[list[_Cause], list[_Cause]]:
         """The causes with the largest contributions and the others; the heads of the last layer are put together."""
-        found: dict[tuple[str, int | None], list[tuple[Part, str]]] = {}
+        found: dict[tuple[str, int | None, str | None], list[tuple[Part, str]]] = {}
         for part, label in zip(self.parts, self.labels, strict=True):
-            found.setdefault((part.kind, part.number), []).append((part, label))
+            found.setdefault((part.kind, part.number, part.direction), []).append((part, label))
         causes = [_Cause.of(own) for own in found.values()]
         causes.sort(key=lambda cause: -abs(cause.contribution))
         return causes[:top], causes[top:]
@@ -180,7 +202,7 @@ def _percent(share: float) -> str:
 
 
 def _record(part: Part, name: Any) -> dict[str, Any]:
-    return {
+    record = {
         "kind": part.kind,
         "name": name,
         "number": part.number,
@@ -190,6 +212,7 @@ def _record(part: Part, name: Any) -> dict[str, Any]:
         "contribution": part.contribution,
         "by_hidden_head": list(part.by_hidden_head),
     }
+    return record if part.direction is None else {**record, "direction": part.direction}
 
 
 def _hidden(n_heads: int) -> Sequence[str]:

@@ -1,27 +1,29 @@
 """The terms of the last layer's score for one class and vertex: ``Σ_e (through e) + Σ_j (from j) + skip + bias``.
 
 Hyperedge ``e`` contributes ``left_i H_ie middle_e Σ_j H_je right_j (x_j P)``. The scalings are those of the
-normalisation, and ``H`` is the attended incidence in attention layers, both with their values in this forward pass.
+normalisation, and ``H`` is the attended incidence in attention layers, both with their values in this forward pass. In
+a directed hypergraph the first ``H`` is that of the heads and the second that of the tails; a layer that follows both
+directions is the sum of two such layers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, cast
 
 import torch
 from torch import Tensor
 
 from hypergnn import layers
-from hypergnn.functional.attention import attended_scalings
+from hypergnn.functional.attention import attended_scalings, attention_incidence
 from hypergnn.functional.checks import Features
 from hypergnn.functional.convolution import scalings
 from hypergnn.functional.pairwise import link_scalings
 from hypergnn.functional.projection import project, to_dense
 from hypergnn.kernels import segment_sum
 from hypergnn.layers import Layer
-from hypergnn.structures.base import TwoSided
+from hypergnn.structures.base import Direction, TwoSided, ways
 from hypergnn.structures.graph import Graph
 from hypergnn.structures.shared_graph import SharedGraph
 
@@ -50,6 +52,8 @@ class Part:
     """What it adds to the score."""
     by_hidden_head: tuple[float, ...]
     """The contribution split by the head of the previous layer; empty if that layer has no concatenated heads."""
+    direction: Direction | None = None
+    """Which way the hyperedge was followed, in a layer that follows both; ``None`` in all others."""
 
 
 class Call(NamedTuple):
@@ -62,11 +66,24 @@ class Call(NamedTuple):
     out: Tensor
 
 
+class Way(NamedTuple):
+    """One direction in which a layer follows hyperedges."""
+
+    number: int
+    H: TwoSided | None
+    """What the layer propagates over in this direction; ``None`` without a hypergraph."""
+    direction: Direction | None
+    """Its name, in a layer that follows both."""
+
+
 class Attention(NamedTuple):
     """The attention of a layer over directed links and incidences, each ``(links or incidences, heads)``."""
 
     links: Tensor | None
     incidence: Tensor | None
+    """Of the receivers."""
+    sent: Tensor | None
+    """Of the senders."""
 
 
 class _Paths(NamedTuple):
@@ -90,13 +107,18 @@ def parts_of(call: Call, vertex: int, target: int, n_blocks: int) -> list[Part]:
     """
     layer, width = call.layer, call.layer.out_features
     is_concat = layer.aggregate == "concat"
-    heads = [target // width] if is_concat else list(range(layer.heads))
-    columns = [target] if is_concat else [head * width + target for head in heads]
-    values = _by_block(call.x, layer.projection[:, columns], n_blocks)  # (N, heads, blocks)
+    every = [target // width] if is_concat else list(range(layer.n_ways * layer.heads))  # heads of all directions
     found: list[Part] = []
-    for paths in _paths(call, vertex, heads, values / len(heads)):
-        found += _listed(paths, heads, n_blocks)
-    found.sort(key=lambda part: (part.head, _ORDER.index(part.kind), -_importance(part)))
+    for way in ways_of(call):
+        first = way.number * layer.heads
+        heads = [number - first for number in every if first <= number < first + layer.heads]
+        if not heads:  # of another direction than the score
+            continue
+        columns = [(first + head) * width + target % width for head in heads]
+        values = _by_block(call.x, layer.projection[:, columns], n_blocks)  # (N, heads, blocks)
+        for paths in _paths(call, way, vertex, heads, values / len(every)):
+            found += _listed(paths, heads, n_blocks, way.direction)
+    found.sort(key=lambda part: (part.direction == "backward", part.head, _ORDER.index(part.kind), -_importance(part)))
     if layer.skip:
         through = _by_block(call.x, _skip_column(layer, target), n_blocks)[vertex, 0]
         found.append(_part("skip", None, None, None, None, through, n_blocks))
@@ -105,30 +127,34 @@ def parts_of(call: Call, vertex: int, target: int, n_blocks: int) -> list[Part]:
     return found
 
 
-def attention_of(call: Call) -> Attention:
-    """The attention of a layer's receivers; ``None`` on each side where it has none."""
-    if not isinstance(call.layer, ATTENTIONS):
-        return Attention(None, None)
-    H = _two_sided(call)
-    if H is not None and not H.shares_pairs:
-        layer = cast(layers.HypergraphAttention, call.layer)
-        own = layer._of_receivers(layer._project(call.x), None, H, layer.a_vertex, layer.a_hyperedge)
-        return Attention(None, own["of_receivers"])
-    return Attention(*_of_senders(call))
+def ways_of(call: Call) -> list[Way]:
+    """The directions in which the layer of a call follows hyperedges."""
+    H = next((one for one in call.structures if isinstance(one, TwoSided)), None)
+    if H is None:
+        return [Way(0, None, None)]
+    found = ways(H, call.layer.direction)
+    names: tuple[Direction | None, ...] = ("forward", "backward") if len(found) > 1 else (None,)
+    return [Way(number, one, names[number]) for number, one in enumerate(found)]
 
 
-def _of_senders(call: Call) -> tuple[Tensor | None, Tensor | None]:
-    """The attention of a layer's senders over directed links and incidences."""
-    given = {} if call.x_hyperedge is None else {"x_hyperedge": call.x_hyperedge}
-    _, *attention = call.layer(call.x, *call.structures, return_attention=True, **given)
-    if isinstance(call.layer, layers.MeanAttention):
-        return attention[0], attention[1]
-    return (attention[0], None) if isinstance(call.layer, layers.GraphAttention) else (None, attention[0])
-
-
-def _two_sided(call: Call) -> TwoSided | None:
-    """The hypergraph of a call, or the block of one."""
-    return next((one for one in call.structures if isinstance(one, TwoSided)), None)
+def attention_of(call: Call, way: Way) -> Attention:
+    """The attention of a layer in one direction; ``None`` where it has none."""
+    layer, links, sent = call.layer, None, None
+    if isinstance(layer, (layers.GraphAttention, layers.MeanAttention)):
+        links = layer(call.x, *call.structures, return_attention=True)[1]
+    if way.H is None or not isinstance(layer, (layers.HypergraphAttention, layers.MeanAttention)):
+        return Attention(links, None, None)
+    projected = layer._project(call.x, way.number)
+    given: Tensor | None = None
+    options: dict[str, Any] = {"negative_slope": layer.negative_slope}
+    if isinstance(layer, layers.HypergraphAttention):
+        given = layer._project_hyperedges(projected, call.x_hyperedge, way.H, way.number)
+        options["softmax_over"] = layer.softmax_over
+    vectors = (layer._of_way(layer.a_vertex, way.number, -2), layer._of_way(layer.a_hyperedge, way.number, -2))
+    scored = (projected, given, way.H, *vectors)
+    sent = attention_incidence(*scored, **options)
+    received = sent if way.H.shares_pairs else attention_incidence(*scored, **options, of="receivers")
+    return Attention(links, received, sent)
 
 
 def _skip_column(layer: Layer, target: int) -> Tensor:
@@ -148,51 +174,48 @@ def _by_block(x: Features, projection: Tensor, n_blocks: int) -> Tensor:
     return torch.einsum("nbf,bfc->ncb", blocks, projection.double().unflatten(0, (n_blocks, -1)))
 
 
-def _paths(call: Call, vertex: int, heads: list[int], values: Tensor) -> Iterator[_Paths]:
-    """All paths over which the vertex receives features."""
+def _paths(call: Call, way: Way, vertex: int, heads: list[int], values: Tensor) -> Iterator[_Paths]:
+    """All paths over which the vertex receives features in one direction."""
     graph = next((one for one in call.structures if isinstance(one, (Graph, SharedGraph))), None)
-    H = _two_sided(call)
+    H = way.H
     if graph is None and H is None:
         yield _Paths("itself", [vertex], None, torch.ones(1, len(heads)), values[vertex].unsqueeze(0))
         return
-    attention = attention_of(call)
+    attention = attention_of(call, way)
     both: list[_Paths] = []
     if graph is not None:
         both += _over_links(call.layer, graph, vertex, attention.links, heads, values)
     if H is not None:
-        both.append(_through_hyperedges(call, H, vertex, attention.incidence, heads, values))
+        both.append(_through_hyperedges(call, H, vertex, attention, heads, values))
     share = 1.0 if graph is None or H is None else 0.5  # the mean of two transitions
     for paths in both:
         yield paths._replace(transition=share * paths.transition, contribution=share * paths.contribution)
 
 
 def _through_hyperedges(
-    call: Call, H: TwoSided, vertex: int, attended: Tensor | None, heads: list[int], values: Tensor
+    call: Call, H: TwoSided, vertex: int, attention: Attention, heads: list[int], values: Tensor
 ) -> _Paths:
     layer = cast(Any, call.layer)
-    sent = attended
-    if attended is None:
+    received, sent = attention.incidence, attention.sent
+    if received is None or sent is None:
         weight = layer.hyperedge_weight(call.x, H) if isinstance(layer, layers.HypergraphConv) else None
         scaled = scalings(H, layer.normalization, layer.projection.dtype, weight)
-    elif H.shares_pairs:
-        scaled = attended_scalings(H, attended, layer.normalization)
     else:
-        sent = cast(Tensor, _of_senders(call)[1])
-        scaled = attended_scalings(H, sent, layer.normalization, of_receivers=attended)
+        scaled = attended_scalings(H, sent, layer.normalization, of_receivers=None if H.shares_pairs else received)
     left, middle, right = (_of_heads(one, heads) for one in scaled)
     sends, receives = (
         values.new_ones(pairs.n_pairs, len(heads)) if one is None else cast(Tensor, _of_heads(one, heads))
-        for pairs, one in ((H.senders, sent), (H.receivers, attended))
+        for pairs, one in ((H.senders, sent), (H.receivers, received))
     )
     with_ones = torch.cat([values, torch.ones_like(values[..., :1])], -1)  # a column of ones sums the entries of T
     sums = segment_sum(_times(with_ones, right), by=H.senders.T, values=sends)  # Sᵀ right X P  (M, heads, ...)
-    own = slice(*H.receivers.offsets[vertex : vertex + 2].tolist())
-    hyperedges = H.receivers.members[own].long()
-    through = _times(_times(sums, middle)[hyperedges], receives[own])
+    place = slice(*H.receivers.offsets[vertex : vertex + 2].tolist())
+    hyperedges = H.receivers.members[place].long()
+    through = _times(_times(sums, middle)[hyperedges], receives[place])
     if left is not None:
         through = left[vertex].unsqueeze(-1) * through
-    attention = None if attended is None else receives[own]
-    return _Paths("hyperedge", hyperedges.tolist(), attention, through[..., -1], through[..., :-1])
+    shown = None if received is None else receives[place]
+    return _Paths("hyperedge", hyperedges.tolist(), shown, through[..., -1], through[..., :-1])
 
 
 def _over_links(
@@ -226,12 +249,14 @@ def _times(x: Tensor, factor: Tensor | None) -> Tensor:
     return x if factor is None else factor.unsqueeze(-1) * x
 
 
-def _listed(paths: _Paths, heads: list[int], n_blocks: int) -> Iterator[Part]:
+def _listed(paths: _Paths, heads: list[int], n_blocks: int, direction: Direction | None) -> Iterator[Part]:
     for place, number in enumerate(paths.numbers):
         for column, head in enumerate(heads):
             attention = None if paths.attention is None else float(paths.attention[place, column])
             transition = float(paths.transition[place, column])
-            yield _part(paths.kind, number, head, attention, transition, paths.contribution[place, column], n_blocks)
+            contribution = paths.contribution[place, column]
+            part = _part(paths.kind, number, head, attention, transition, contribution, n_blocks)
+            yield replace(part, direction=direction)
 
 
 def _part(

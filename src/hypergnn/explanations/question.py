@@ -12,16 +12,19 @@ import torch
 from torch import Tensor, nn
 
 from hypergnn._utils.checks import Names, find_named
+from hypergnn.construct import weighted_by_inverse_frequency
 from hypergnn.datasets import Dataset
 from hypergnn.explanations.explanation import Attended, Explanation
-from hypergnn.explanations.parts import EXPLAINED, Call, Part, attention_of, parts_of
+from hypergnn.explanations.parts import EXPLAINED, Call, Part, Way, attention_of, parts_of, ways_of
+from hypergnn.functional import co_occurrence
 from hypergnn.functional.checks import Features
 from hypergnn.kernels import elu_dropout
 from hypergnn.layers import Layer
 from hypergnn.loader.receptive_field import Structure
-from hypergnn.models import KINDS, Network, check_structures
+from hypergnn.models import KINDS, Ensemble, Network, check_structures
 from hypergnn.persistence.models import SavedModel
 from hypergnn.structures.block import Block
+from hypergnn.structures.directed import DirectedHypergraph
 from hypergnn.structures.graph import Graph
 from hypergnn.structures.hypergraph import Hypergraph
 from hypergnn.structures.incidence import Incidence
@@ -42,8 +45,6 @@ def _kind_of(layer: Layer) -> str:
     if type(layer) not in EXPLAINED:
         known = ", ".join(kind.__name__ for kind in EXPLAINED)
         raise TypeError(f"model must consist of layers whose parts explain knows: {known}; got {type(layer).__name__}.")
-    if layer.direction != "forward":
-        raise ValueError(f"model must follow hyperedges forward to be explained; got direction={layer.direction!r}.")
     return next(name for name, kind in KINDS.items() if type(layer) is kind.layer)
 
 
@@ -79,7 +80,7 @@ class _Question:
 
 def explain(
     model: SavedModel | Network | Layer,
-    H: Dataset | Hypergraph | Block | None,
+    H: Dataset | Hypergraph | DirectedHypergraph | Block | None,
     vertex: Any,
     x: Any = None,
     graph: Graph | SharedGraph | None = None,
@@ -95,9 +96,9 @@ def explain(
 
     Args:
         model: A network, a model loaded with :func:`hypergnn.load`, or a single layer.
-        H: A dataset, whose features are scaled and ordered as in training; or a hypergraph, together with ``x``; or
-            a block that makes all vertices that it reads, such as the first of ``joined_by(…, depth=2)``, for new
-            vertices; or ``None``, for a model that takes only a graph.
+        H: A dataset, whose features are scaled and ordered as in training; or a hypergraph, directed or not, together
+            with ``x``; or a block that makes all vertices that it reads, such as the first of ``joined_by(…,
+            depth=2)``, for new vertices; or ``None``, for a model that takes only a graph.
         vertex: The name or number of the vertex.
         x: With a hypergraph, the features as the network takes them: a tensor, an array or a SciPy sparse matrix.
         graph: With a hypergraph, the graph, if the model takes one.
@@ -131,7 +132,7 @@ def explain(
         chosen, predicted = _find_class(target, asked.class_names, row), int(row.argmax())
         gives_classes = isinstance(asked.model, Network) and not asked.model.linear_output
         hidden = calls[-2].layer if len(calls) > 1 and calls[-2].layer.aggregate == "concat" else None
-        parts = parts_of(calls[-1], number, chosen, 1 if hidden is None else hidden.heads)
+        parts = parts_of(calls[-1], number, chosen, 1 if hidden is None else hidden.n_ways * hidden.heads)
         bias = calls[-1].layer.bias
         logit = calls[-1].out[number, chosen] + (0.0 if bias is None else bias[chosen])
         attention = tuple(_attention(calls, number, asked))
@@ -158,13 +159,18 @@ def explain(
 def _question(model: Any, H: Any, x: Any, graph: Graph | SharedGraph | None, x_hyperedge: Tensor | None) -> _Question:
     """Check and combine the arguments of ``explain``."""
     network = model.network if isinstance(model, SavedModel) else model
+    if isinstance(network, Ensemble) or (isinstance(network, Network) and network._form is not None):
+        raise TypeError(
+            "model must be a single network of layers one after the other; explain cannot split the scores of an "
+            "ensemble, of random propagation or of a network with an initial residual."
+        )
     if not isinstance(network, (Network, Layer)):
         raise TypeError(
             f"model must be a network, a loaded model or a layer of hypergnn; got {type(model).__name__}. "
             "For a HypergraphClassifier, call its explain(row)."
         )
-    if H is not None and not isinstance(H, (Dataset, Hypergraph, Block)):
-        raise TypeError(f"H must be a Hypergraph or a Dataset; got {type(H).__name__}.")
+    if H is not None and not isinstance(H, (Dataset, Hypergraph, DirectedHypergraph, Block)):
+        raise TypeError(f"H must be a Hypergraph, a DirectedHypergraph or a Dataset; got {type(H).__name__}.")
     if isinstance(H, Block) and H.rows is not None:
         raise ValueError("H must make all vertices that it reads; got a block that makes some of them.")
     if isinstance(H, Dataset):
@@ -175,6 +181,9 @@ def _question(model: Any, H: Any, x: Any, graph: Graph | SharedGraph | None, x_h
     like = next(network.parameters())
     features = _features_of(model, H, like) if isinstance(H, Dataset) else _as_features(x, like)
     own = (H.graph, H.hypergraph) if isinstance(H, Dataset) else (graph, H)
+    is_reweighted = isinstance(network, Network) and network.config.weights == "inverse-frequency"
+    if isinstance(H, Dataset) and is_reweighted:
+        own = (H.graph, weighted_by_inverse_frequency(H.hypergraph))  # type: ignore[arg-type]
     structures = dict(zip(("graph", "hypergraph"), own, strict=True))
     given = {name: one.to(like.device) for name, one in structures.items() if one is not None}
     asked = _Question(network, features, given, _class_names(model, H), x_hyperedge)
@@ -237,10 +246,15 @@ def run_network(network: Network, x: Features, structures: Sequence[Structure | 
         x: Features, scaled as in training.
         structures: The structures that its layers take.
     """
-    calls = []
+    if network.config.norm != "none" and not network.has_own_layers:
+        raise ValueError(f"model must have no norm to be explained; got norm={network.config.norm!r}.")
+    calls, of_hyperedges = [], None
+    if network.config.hyperedge_features == "co-occurrence":
+        of_hyperedges = co_occurrence(cast(Hypergraph, structures[-1])).to(x.dtype)
+    given = (*structures, *([] if of_hyperedges is None else [of_hyperedges]))
     for layer in cast(list[Layer], list(network.layers)):
-        linear = layer._linear(x, *structures)
-        calls.append(Call(layer, x, tuple(structures), None, linear))
+        linear = layer._linear(x, *given)
+        calls.append(Call(layer, x, tuple(structures), of_hyperedges, linear))
         is_linear = network.linear_output and layer is network.layers[-1]
         x = layer._with_bias(linear) if is_linear else elu_dropout(linear, layer.bias)
     return cast(Tensor, x), calls
@@ -259,19 +273,25 @@ def _find_class(target: str | int | None, class_names: Sequence[str], scores: Te
 
 def _attention(calls: Sequence[Call], vertex: int, asked: _Question) -> Iterator[Attended]:
     for number, call in enumerate(calls):
-        links, incidence = attention_of(call)
-        found: list[tuple[str, int, list[float]]] = []
-        if incidence is not None:
-            H: Any = asked.structures["hypergraph"]
-            found += [("hyperedge", *pair) for pair in _of_vertex(vertex, H.receivers, incidence)]
-        if links is not None:
-            graph: Any = asked.structures["graph"]
-            pairs = _of_vertex(vertex, graph.links, links)
-            found += [("itself" if end == vertex else "link", end, row) for end, row in pairs]
-        for head in range(call.layer.heads):
-            for kind, one, row in sorted(found, key=lambda entry: -entry[2][head]):
-                name = _name("hyperedge" if kind == "hyperedge" else "vertex", one, asked)
-                yield Attended(number, head, kind, name, row[head])
+        for way in ways_of(call):
+            found = _attended(call, way, vertex, asked)
+            for head in range(call.layer.heads):
+                for kind, one, row in sorted(found, key=lambda entry: -entry[2][head]):
+                    name = _name("hyperedge" if kind == "hyperedge" else "vertex", one, asked)
+                    yield Attended(number, head, kind, name, row[head], way.direction)
+
+
+def _attended(call: Call, way: Way, vertex: int, asked: _Question) -> list[tuple[str, int, list[float]]]:
+    """What the vertex attends to in one layer and direction: its kind, its number, and the attention of each head."""
+    links, incidence, _ = attention_of(call, way)
+    found: list[tuple[str, int, list[float]]] = []
+    if incidence is not None and way.H is not None:
+        found += [("hyperedge", *pair) for pair in _of_vertex(vertex, way.H.receivers, incidence)]
+    if links is not None:
+        graph: Any = asked.structures["graph"]
+        pairs = _of_vertex(vertex, graph.links, links)
+        found += [("itself" if end == vertex else "link", end, row) for end, row in pairs]
+    return found
 
 
 def _of_vertex(vertex: int, pairs: Incidence, attention: Tensor) -> Iterator[tuple[int, list[float]]]:
@@ -292,12 +312,19 @@ def _label(part: Part, asked: _Question) -> str:
         return _LABELS[part.kind]
     if part.kind == "link":
         return f"link to {_name('vertex', part.number, asked)}"
-    if asked.names("hyperedge") is not None:
-        return str(_name("hyperedge", part.number, asked))
-    centroid = getattr(asked.structures.get("hypergraph"), "centroid", None)
-    if centroid is None or int(centroid[part.number]) < 0:
-        return f"hyperedge {part.number}"
-    return f"neighbours of {_name('vertex', int(centroid[part.number]), asked)}"
+    label = hyperedge_in_words(asked.structures["hypergraph"], part.number)
+    return label if part.direction is None else f"{label}, {part.direction}"
+
+
+def hyperedge_in_words(H: Any, number: int) -> str:
+    """The name of a hyperedge; without names, what it is around or its number."""
+    if H.hyperedge_names is not None:
+        return str(H.hyperedge_names[number : number + 1].tolist()[0])
+    centroid = -1 if H.centroid is None else int(H.centroid[number])
+    if centroid < 0:
+        return f"hyperedge {number}"
+    names = H.vertex_names
+    return f"neighbours of {centroid if names is None else names[centroid : centroid + 1].tolist()[0]}"
 
 
 def _name(what: str, number: int, asked: _Question) -> Any:
