@@ -12,7 +12,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from benchmarks.cases import CASES, measure
+from benchmarks.cases import CASES, USUAL, measure
 from benchmarks.machine import describe
 from benchmarks.settings import Settings
 from hypergnn.persistence.files import write_atomic
@@ -55,7 +55,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         "A run replaces the file of results; python -m benchmarks.report writes docs/performance.md from it.",
         epilog="Run it on an idle machine; it takes about 15 minutes.",
     )
-    parser.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES), metavar="CASE", help=", ".join(CASES))
+    parser.add_argument("--cases", nargs="+", choices=CASES, default=list(USUAL), metavar="CASE", help=", ".join(CASES))
     parser.add_argument("--out", type=Path, default=RESULTS, metavar="FILE", help="default: benchmarks/results.json")
     parser.add_argument(
         "--quick", action="store_true", help="small sizes, few repetitions: a check that everything runs"

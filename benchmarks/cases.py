@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks import large, on_cora
+from benchmarks import changing, large, on_cora
 from benchmarks.measuring import Say
 from benchmarks.settings import Settings
 
@@ -21,7 +21,11 @@ CASES: dict[str, Callable[[Settings, Say], dict[str, Any]]] = {
     "large-conv": large.large_conv,
     "growth": large.growth,
     "bandwidth": large.bandwidth,
+    "directed": changing.directed,
+    "edits": changing.edits,
 }
+USUAL = tuple(name for name in CASES if name not in ("directed", "edits"))
+"""The cases that docs/performance.md is written from; the others are measured if they are named."""
 
 
 def measure(name: str, settings: Settings, start: float) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from benchmarks.inputs import skewed
 from benchmarks.measuring import Contestant, Ready, Say, Work, interleave, prepare
 from benchmarks.peers import DHG, DHGPlus, Peer, PyG, TorchSparse
 from benchmarks.settings import Settings
-from hypergnn import Hypergraph
+from hypergnn import DirectedHypergraph, Hypergraph
 from hypergnn.kernels.cpu.large_groups import large_groups
 from hypergnn.structures.incidence import Incidence
 
@@ -29,15 +29,25 @@ def sized(n_incidences: int) -> Hypergraph:
     return skewed(n_incidences // 10, n_incidences // 10, n_incidences)
 
 
+def pointing(H: Hypergraph) -> DirectedHypergraph:
+    """A directed hypergraph with the incidences of H as its tails, and as many others as its heads."""
+    heads = skewed(H.n_vertices, H.n_hyperedges, H.n_incidences, seed=1)
+    return DirectedHypergraph.from_scipy(H.to_scipy(), heads.to_scipy())
+
+
 def conv_step(name: str, H: Hypergraph) -> Work:
     """A forward and backward pass of one row-normalised convolution, 64 to 64 features, without bias.
 
     Args:
-        name: ``"ours"`` or the name of a peer.
+        name: ``"ours"``, ``"directed"`` for us over a directed hypergraph, or the name of a peer.
         H: The hypergraph, which is converted to the structure of the peer here.
     """
-    structure = H if name == "ours" else PEERS[name].structure(H)
-    if name == "ours":
+    structure: Any = H
+    if name == "directed":
+        structure = pointing(H)
+    elif name != "ours":
+        structure = PEERS[name].structure(H)
+    if name in ("ours", "directed"):
         layer: Any = hg.HypergraphConv(FEATURES, FEATURES, bias=False, normalization="row")
     else:
         layer = PEERS[name].conv(FEATURES, FEATURES, bias=False)

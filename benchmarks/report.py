@@ -1,4 +1,4 @@
-"""Write ``docs/performance.md`` and its plot from the results: ``python -m benchmarks.report``."""
+"""Write ``docs/performance.md``, its plot and ``docs/scaling.md`` from the results: ``python -m benchmarks.report``."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from statistics import median
 from string import Template
 from typing import Any
 
+from benchmarks import beyond, scaling
 from benchmarks.measuring import Spread, ratios
 from hypergnn.persistence.files import write_atomic
 
@@ -46,7 +47,7 @@ class Bar:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the page and the plot."""
+    """Write the pages and the plot."""
     results = json.loads(Path(arguments[0]).read_text() if arguments else RESULTS.read_text())
     PLOT.parent.mkdir(exist_ok=True)
     write_atomic(PAGE, page(results).encode())
@@ -54,12 +55,13 @@ def main(arguments: list[str]) -> int:
         from benchmarks.plot import growth_plot
 
         write_atomic(PLOT, growth_plot(results["cases"]["growth"]))
-    print(f"written: {PAGE.relative_to(ROOT)}")
+    write_atomic(scaling.PAGE, scaling.page(results=results).encode())
+    print(f"written: {PAGE.relative_to(ROOT)}, {scaling.PAGE.relative_to(ROOT)}")
     return 0
 
 
-def page(results: dict[str, Any]) -> str:
-    """The text of ``docs/performance.md``."""
+def page(results: dict[str, Any], suites: beyond.Suites | None = None) -> str:
+    """The text of ``docs/performance.md``; of batches and several processes, what is recorded if omitted."""
     cases = results["cases"]
     warning = "**This was a quick run with small sizes: its numbers show that everything runs, and nothing else.**\n\n"
     return Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
@@ -70,6 +72,7 @@ def page(results: dict[str, Any]) -> str:
         large=_large(cases.get("large-conv")),
         growth=_growth(cases.get("growth")),
         bandwidth=_bandwidth(cases.get("bandwidth")),
+        beyond=beyond.section(beyond.recorded() if suites is None else suites),
         repetitions=results["repetitions"],
         machine="\n".join(_machine_rows(results["machine"])),
     )

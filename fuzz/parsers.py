@@ -5,15 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 import hypergnn as hg
 from fuzz import foreign, mutations, operators, valid
 from fuzz.mutations import Case, Mutation
+from hypergnn._utils.table_files import column_names
 from hypergnn.datasets import linqs, planetoid, published
+from hypergnn.distributed.checkpoints import FolderCheckpoints
+from hypergnn.distributed.files import read_names
+from hypergnn.distributed.heads import read_head
 from hypergnn.experiments.markdown import results_page
 from hypergnn.experiments.results import Results
-from hypergnn.training import Result, ledger
+from hypergnn.loader.features import rows_of
+from hypergnn.training import Result, engine, ledger, sampled
+from hypergnn.training.checkpoints import Checkpoints
+from hypergnn.training.plan import Task
 
 Use = Callable[[], None]
 """What is done with what was loaded; no exception is expected here."""
@@ -48,10 +57,17 @@ def generate(parser: Parser, cases: list[Case], rng: Random) -> Case:
     return case
 
 
+_KINDS: dict[str, tuple[Any, Callable[..., None]]] = {
+    "hypergraph": (hg.Hypergraph, operators.use_hypergraph),
+    "directed": (hg.DirectedHypergraph, operators.use_directed),
+    "graph": (hg.Graph, operators.use_graph),
+}
+
+
 def _structures(folder: Path) -> Use:
-    kind, file = (hg.Hypergraph, "hypergraph") if (folder / "hypergraph.safetensors").exists() else (hg.Graph, "graph")
+    file = next((name for name in _KINDS if (folder / f"{name}.safetensors").exists()), "graph")
+    kind, use = _KINDS[file]
     path, refused = folder / f"{file}.safetensors", False
-    use: Callable[..., None] = operators.use_hypergraph if kind is hg.Hypergraph else operators.use_graph
     try:
         verified = kind.load(path, verify=True)
     except ValueError:
@@ -71,20 +87,72 @@ def _models(folder: Path) -> Use:
     return lambda: operators.use_model(model)
 
 
+def _shards(folder: Path) -> Use:
+    home = folder / "s"
+    head = read_head(home)
+    number = 0 if (home / "shard-0.safetensors").exists() else 1
+    if head.data is None:
+        shard, data = hg.distributed.load_shard(home, number=number), None
+    else:
+        data = hg.distributed.load_data(home, number=number)
+        shard = data.shard
+    names = read_names(home)
+
+    def run() -> None:
+        repr(shard), repr(names), shard.vertex_degree().sum(), shard.hyperedge_degree().sum()
+        operators.use_shard(shard)
+        if data is not None:
+            operators.use_rows(data)
+
+    return run
+
+
+def _checkpoints(folder: Path) -> Use:
+    task = Task.of(valid.dataset(np.eye(6, 5, dtype=np.float32)), valid.CONFIG)
+    if (folder / "checkpoint.safetensors").exists():
+        state = engine._start(engine._empty(task, valid.CONFIG), valid.CONFIG, [0, 1], task.y.device, None)
+        found = FolderCheckpoints(folder, 1)
+        with hg.distributed.start():
+            seeds, first = found.seeds(), found.load(state)
+        if seeds == []:
+            raise ValueError("damaged")
+        return lambda: operators.use_state(state, first)
+    if Checkpoints(folder, 1).read(0) is None:
+        raise ValueError("damaged")
+
+    def run() -> None:
+        try:
+            trial = sampled.train_sampled(task, valid.CONFIG, 0, checkpoints=Checkpoints(folder, 1000))
+        except ValueError as error:
+            if "training has diverged" in str(error):  # from huge parameters
+                return
+            raise
+        operators.use_trial(trial, valid.CONFIG.max_epochs)
+
+    return run
+
+
+def _features(folder: Path) -> Use:
+    path = next(iter(sorted(folder.iterdir())))
+    rows = rows_of(path)
+    return lambda: operators.use_features(rows)
+
+
 def _hif(folder: Path) -> Use:
     path, other = folder / "small.json", folder / "again.json"
-    attributed = hg.io.read_hif(path, attributes=True, ignore=("direction",))
+    attributed = hg.io.read_hif(path, attributes=True)
 
     def run() -> None:
         hg.io.write_hif(attributed, other)
         again = hg.io.read_hif(other, attributes=True)
         if not again.equals(attributed):
             raise operators.WrongResultError("read, written and read again, it is another hypergraph")
-        everything = ("direction", "asc", "vertex_weights", "incidence_weights", "attrs", "metadata")
-        operators.use_hypergraph(hg.io.read_hif(path, ignore=everything))
+        everything = ("asc", "vertex_weights", "incidence_weights", "attrs", "metadata")
+        operators.use_any(hg.io.read_hif(path, ignore=everything))
+        operators.use_any(hg.io.read_hif(path, ignore=(*everything, "direction")))
         if attributed.is_complex and attributed.hypergraph.n_vertices < 12:
             for simplices in ("all", "maximal"):
-                operators.use_hypergraph(hg.io.read_hif(other, simplices=simplices, ignore=everything))
+                operators.use_any(hg.io.read_hif(other, simplices=simplices, ignore=everything))
 
     return run
 
@@ -99,16 +167,19 @@ def _tables(folder: Path) -> Use:
             features=given.get("features"),
             labels=given.get("labels"),
             links=given.get("links"),
+            role="role" if "role" in column_names(given["incidences"]) else None,
         )
         return lambda: operators.use_dataset(data)
-    H = hg.io.read_incidence_table(given["incidences"], ignore=("attrs",))
+    columns = column_names(given["incidences"])
+    role, time = ("role" if "role" in columns else None), ("time" if "time" in columns else None)
+    H = hg.io.read_incidence_table(given["incidences"], role=role, time=time, ignore=("attrs",))
 
     def run() -> None:
-        operators.use_hypergraph(H)
+        operators.use_any(H)
         for ending in (".csv", ".parquet"):
             path = folder / f"again{ending}"
             hg.io.write_incidence_table(H, path, ignore=("names", "centroids", "isolated", "empty"))
-            hg.io.read_incidence_table(path)
+            hg.io.read_incidence_table(path, role=role, time=time)
 
     return run
 
@@ -124,7 +195,12 @@ def _planetoid(folder: Path) -> Use:
 
 def _linqs(folder: Path) -> Use:
     articles = linqs.parse({name: (folder / name).read_bytes() for name in ("cora.content", "cora.cites")})
-    return lambda: operators.use_dataset(published._citations("cora", articles, "a file"))
+
+    def use() -> None:
+        operators.use_dataset(published._citations("cora", articles, "a file"))
+        operators.use_any(published._directed_citations("cora-directed", articles, "a file").hypergraph)
+
+    return use
 
 
 def _runs(folder: Path) -> Use:
@@ -161,6 +237,15 @@ _PICKLES = {f".{part}": foreign.mutate_pickle for part in valid.PLANETOID} | {".
 PARSERS: dict[str, Parser] = {
     "structures": Parser(valid.structures, {".safetensors": mutations.mutate_safetensors}, _structures),
     "models": Parser(valid.models, {".safetensors": mutations.mutate_safetensors}, _models),
+    "ensembles": Parser(valid.ensembles, {".safetensors": mutations.mutate_safetensors}, _models),
+    "shards": Parser(valid.shards, {".safetensors": mutations.mutate_safetensors, **_LINES}, _shards),
+    "checkpoints": Parser(valid.checkpoints, {".safetensors": mutations.mutate_safetensors}, _checkpoints),
+    "features": Parser(
+        valid.features,
+        {".safetensors": mutations.mutate_safetensors, ".parquet": foreign.mutate_parquet},
+        _features,
+        (ValueError, OSError, TypeError),
+    ),
     "hif": Parser(valid.hif, {".json": mutations.mutate_json}, _hif),
     "csv": Parser(valid.csv, {".csv": mutations.mutate_csv}, _tables, (ValueError, OSError, TypeError)),
     "parquet": Parser(valid.parquet, {".parquet": foreign.mutate_parquet}, _tables, (ValueError, OSError, TypeError)),

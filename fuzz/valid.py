@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
 from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
@@ -15,14 +17,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
+from safetensors.torch import save_file
+from scipy import sparse
 
 import hypergnn as hg
 from fuzz.mutations import Case
+from hypergnn.distributed.checkpoints import FolderCheckpoints
 from hypergnn.experiments.paper import TABLES
 from hypergnn.experiments.results import Origin, Results
 from hypergnn.models import KINDS, Config
+from hypergnn.training import engine, sampled
+from hypergnn.training.checkpoints import Checkpoints
 from hypergnn.training.environment import environment
 from hypergnn.training.ledger import Ledger
+from hypergnn.training.plan import Task
 from hypergnn.training.records import TrialRecord
 
 
@@ -50,16 +58,32 @@ def hypergraphs() -> list[hg.Hypergraph]:
     ]
 
 
+def directed() -> list[hg.DirectedHypergraph]:
+    """Small directed hypergraphs: weighted, centred, named, with empty tails and heads, and with equal ones."""
+    rng = Random(1)
+    parts = [[sorted(rng.sample(range(30), rng.randint(0, 5))) for _ in range(2)] for _ in range(20)]
+    return [
+        hg.DirectedHypergraph.from_hyperedges([([0, 1], [2]), ([2], [3])], n_vertices=5),
+        hg.DirectedHypergraph.from_hyperedges(
+            [([0, 1], [1]), ([], [2]), ([3], [])], 5, [1.0, 3.0, 0.5], [0, -1, 3], list("abcdé"), ["x", "y", 7]
+        ),
+        hg.DirectedHypergraph.from_hyperedges([(tail, head) for tail, head in parts], n_vertices=31),
+        hg.DirectedHypergraph.from_hyperedges([([0, 1], [0, 1]), ([2], [2])], n_vertices=3),
+        hg.DirectedHypergraph.from_hyperedges([], n_vertices=0),
+    ]
+
+
 def structures() -> list[Case]:
-    """Saved hypergraphs and graphs."""
+    """Saved hypergraphs, directed ones and graphs."""
     graphs = [hg.Graph.from_links([0, 1, 2], [1, 2, 3], 5), hg.Graph.from_links([], [], 1)]
     return [
         *(_saved(H, "hypergraph.safetensors") for H in hypergraphs()),
+        *(_saved(H, "directed.safetensors") for H in directed()),
         *(_saved(G, "graph.safetensors") for G in graphs),
     ]
 
 
-def _saved(structure: hg.Hypergraph | hg.Graph, name: str) -> Case:
+def _saved(structure: hg.Hypergraph | hg.DirectedHypergraph | hg.Graph, name: str) -> Case:
     return in_folder(lambda folder: structure.save(folder / name))
 
 
@@ -78,6 +102,96 @@ def _model(kind: str, number: int) -> Case:
     return in_folder(lambda folder: hg.save(network, folder / "model.safetensors", about=about, **names))
 
 
+def ensembles() -> list[Case]:
+    """Saved ensembles of networks."""
+    torch.manual_seed(1)
+    cases = []
+    for kind in ("hyper-conv", "hyper-attention"):
+        members = [hg.Network(Config(model=kind, hidden=4, heads=2), 5, 3) for _ in range(2)]
+        ensemble = hg.models.Ensemble.of(members)
+        cases.append(in_folder(partial(_save_model, ensemble)))
+    return cases
+
+
+def _save_model(network: hg.Network, folder: Path) -> None:
+    hg.save(network, folder / "model.safetensors")
+
+
+def _save_shards(data: hg.Hypergraph | hg.Dataset, folder: Path) -> None:
+    hg.distributed.save_shards(data, folder / "s", 2)
+
+
+def dataset(x: Any) -> hg.Dataset:
+    """Six vertices with five features and three classes."""
+    parts = np.array([0, 1])
+    H = hg.Hypergraph.from_hyperedges(
+        [[0, 1, 2], [2, 3], [3, 4, 5]], n_vertices=6, vertex_names=list("abcdef"), centroid=[0, -1, 3]
+    )
+    return hg.Dataset(
+        name="small",
+        x=x,
+        y=np.arange(6) % 3,
+        class_names=("a", "b", "c"),
+        graph=None,
+        hypergraph=H,
+        train=parts,
+        val=parts + 2,
+        test=parts + 4,
+        source="memory",
+    )
+
+
+def shards() -> list[Case]:
+    """Folders of shards: a hypergraph, and datasets with dense and sparse features."""
+    x = np.eye(6, 5, dtype=np.float32)
+    given: list[hg.Hypergraph | hg.Dataset] = [
+        dataset(x),
+        dataset(sparse.csr_array(x)),
+        hypergraphs()[1],
+        hypergraphs()[3],
+    ]
+    return [in_folder(partial(_save_shards, one)) for one in given]
+
+
+CONFIG = Config(hidden=2, heads=1, max_epochs=3, batch_size=1, fanout=((2, 2), (2, 2)))
+"""Settings of the trials that checkpoints belong to."""
+
+
+def checkpoints() -> list[Case]:
+    """Checkpoints of a trial on batches, and of trials on all vertices."""
+    task = Task.of(dataset(np.eye(6, 5, dtype=np.float32)), CONFIG)
+
+    def on_batches(folder: Path) -> None:
+        run = sampled._Run(task, CONFIG, 0, None, None)
+        run.step(next(iter(run.loader.batches(0))))
+        Checkpoints(folder, 1).write(0, run.moment())
+
+    def on_all(folder: Path) -> None:
+        state = engine._start(engine._empty(task, CONFIG), CONFIG, [0, 1], task.y.device, None)
+        with hg.distributed.start():
+            FolderCheckpoints(folder, 1).save(state, 0)
+
+    return [in_folder(on_batches), in_folder(on_all)]
+
+
+def features() -> list[Case]:
+    """Matrices of features as files of each kind."""
+    cases = []
+    for dtype in (np.float32, np.float64, np.int8, np.float16):
+        x = np.arange(18, dtype=dtype).reshape(6, 3)
+        cases.append(in_folder(partial(_save_features, x)))
+    return [{name: content} for case in cases for name, content in case.items()]
+
+
+def _save_features(x: npt.NDArray[Any], folder: Path) -> None:
+    import pyarrow
+    from pyarrow import parquet as writer
+
+    np.save(folder / "x.npy", x)
+    save_file({"x": torch.from_numpy(x)}, folder / "x.safetensors")
+    writer.write_table(pyarrow.table({name: x[:, column] for column, name in enumerate("abc")}), folder / "x.parquet")
+
+
 def hif() -> list[Case]:
     """HIF documents: written by the library, and by hand with everything that the format has."""
     rich = {
@@ -93,14 +207,14 @@ def hif() -> list[Case]:
         ],
     }
     asc = {"network-type": "asc", "incidences": [{"edge": 0, "node": node} for node in range(4)]}
-    directed = {
+    pointing = {
         "incidences": [{"edge": "e", "node": 1, "direction": "head"}, {"edge": "e", "node": 2, "direction": "tail"}]
     }
-    own = [_written(H) for H in hypergraphs()]
-    return own + [{"small.json": json.dumps(document).encode()} for document in (rich, asc, directed)]
+    own = [_written(H) for H in hypergraphs()] + [_written(H) for H in directed()]
+    return own + [{"small.json": json.dumps(document).encode()} for document in (rich, asc, pointing)]
 
 
-def _written(H: hg.Hypergraph) -> Case:
+def _written(H: hg.Hypergraph | hg.DirectedHypergraph) -> Case:
     return in_folder(lambda folder: hg.io.write_hif(H, folder / "small.json", ignore=("names",)))
 
 
@@ -118,7 +232,15 @@ def csv() -> list[Case]:
     whole = {"incidences.csv": INCIDENCES, "features.csv": FEATURES, "labels.csv": LABELS, "links.csv": LINKS}
     numbered = b"vertex,hyperedge\n0,0\n1,0\n1,1\n2,1\n"
     drawn = LABELS.replace(b",split", b"").replace(b",train", b"").replace(b",val", b"").replace(b",test", b"")
-    return [whole, {"incidences.csv": INCIDENCES}, {"incidences.csv": numbered}, {**whole, "labels.csv": drawn}]
+    pointing = b"vertex,hyperedge,role\na,x,tail\nb,x,head\nb,y,tail\nb,y,head\nc,y,head\n"
+    timed = b"vertex,hyperedge,time\na,x,2024-01-05\nb,x,2024-01-05\nb,y,2024-02-01\nc,y,2024-02-01\n"
+    moments = b"vertex,hyperedge,role,time\na,x,tail,1.5\nb,x,head,1.5\nb,y,tail,-3\nc,y,head,-3\n"
+    alone = [{"incidences.csv": content} for content in (INCIDENCES, numbered, pointing, timed, moments)]
+    roles = b"vertex,hyperedge,role\n" + b"".join(
+        b"%c,%c,%s\n" % (97 + row, 120 + row % 3, (b"tail", b"head")[row % 2]) for row in range(8)
+    )
+    directed = {"incidences.csv": roles, "labels.csv": LABELS}
+    return [whole, *alone, {**whole, "labels.csv": drawn}, directed, {**directed, "features.csv": FEATURES}]
 
 
 def parquet() -> list[Case]:
@@ -180,7 +302,16 @@ def results() -> list[Case]:
     folder = {f"{names[0]}/{name}": content for name, content in run.items()}
     measures = {"environments": [here], "measures": {"timing:cora/ratio": 9.0}}
     clock = {f"{names[0]}/clock.json": b'{"seconds": 2.5}'}
-    return [in_folder(compact.write), {**folder, **clock, "measures.json": json.dumps(measures).encode()}]
+    costs = {name: [replace(one, cpu_seconds=1.5, peak_megabytes=80.0) for one in found[name]] for name in names[:2]}
+    reason = replace(origin, inapplicable="it has no links")
+    systems = Results(costs | {names[2]: []}, {}, {names[0]: origin, names[1]: origin, names[2]: reason})
+    alone = {**folder, f"{names[0]}/inapplicable.json": b'{"why": "it has no links"}'}
+    return [
+        in_folder(compact.write),
+        in_folder(systems.write),
+        {**folder, **clock, "measures.json": json.dumps(measures).encode()},
+        alone,
+    ]
 
 
 def record(seed: int) -> TrialRecord:
