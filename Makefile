@@ -13,6 +13,8 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --timeout 600
 PARALLEL := --numprocesses auto --dist worksteal
 # Loading other libraries takes as long as their tests.
 OTHER_LIBRARIES := tests/functional/test_oracles.py tests/io/test_io_libraries.py tests/persistence/test_onnx.py tests/pyg
+# Collecting every test takes longer than measuring those few.
+TIMED = $(sort $(shell grep -rl --include='test_*.py' 'mark\.timing' tests))
 FAST := not slow and not browser and not mutant and not timing and not style
 
 .PHONY: help run data results docs bench fuzz lock locked audit test fast browser mutants timing reliability load coverage lowest check lint types project fmt dist clean
@@ -34,8 +36,9 @@ docs: $(DEV) ## update docs/results.md and the README from results/, then build 
 	$(BIN)/python -m hypergnn.experiments results docs/results.md README.md
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
-bench: $(DEV) ## measure speed and memory against PyG, DHG and torch.sparse: about 15 minutes on an idle machine
-	$(BIN)/python -m benchmarks
+CASES ?=
+bench: $(DEV) ## measure speed and memory, all cases or CASES="batches.speed spark.wide": hours in all, on an idle machine
+	$(BIN)/python -m benchmarks.every $(if $(CASES),--cases $(CASES))
 	$(BIN)/python -m benchmarks.report
 
 TIME ?= 600
@@ -43,8 +46,8 @@ fuzz: $(DEV) ## give every parser damaged files for TIME seconds (default 600) a
 	OMP_NUM_THREADS=1 $(BIN)/python -m fuzz --seconds $(TIME) --json benchmarks/fuzz.json
 
 test: $(DEV) ## run every test, as CI does
-	$(PYTEST) $(PARALLEL) -m "not timing"
-	$(PYTEST) tests -m timing
+	$(PYTEST) $(PARALLEL) -m "not timing and not sample"
+	$(PYTEST) $(TIMED) -m timing
 
 fast: $(DEV) ## run the quick tests, without those of other libraries: under a minute
 	$(PYTEST) $(PARALLEL) tests src -m "$(FAST)" $(OTHER_LIBRARIES:%=--ignore %)
@@ -56,7 +59,7 @@ mutants: $(DEV) ## break the code on purpose and check that a test fails
 	$(PYTEST) $(PARALLEL) tests -m mutant
 
 timing: $(DEV) ## test speed and memory limits, one test at a time
-	$(PYTEST) tests -m timing
+	$(PYTEST) $(TIMED) -m timing
 
 reliability: $(DEV) ## count faults, kills and damaged files of the tests for docs/reliability.md: minutes
 	$(BIN)/python -m benchmarks.reliability
@@ -66,14 +69,14 @@ load: $(DEV) ## eight threads of mixed work for 15 minutes; memory, threads and 
 	$(BIN)/python -m benchmarks.reliability --load $(SECONDS)
 
 coverage: $(DEV) ## measure which lines and branches the tests execute
-	$(PYTEST) $(PARALLEL) -m "not mutant and not timing and not style" --cov --cov-report=term --cov-report=html
+	$(PYTEST) $(PARALLEL) -m "not mutant and not timing and not sample and not style" --cov --cov-report=term --cov-report=html
 
 lowest: $(LOWEST)/.ready ## run the fast tests with the lowest versions that pyproject.toml allows
 	OMP_NUM_THREADS=1 $(LOWEST)/$(SCRIPTS)/python -m pytest $(PARALLEL) tests src -m "$(FAST)" -W ignore::DeprecationWarning
 
 check: lint types project ## format, lint, types, project files, then every test
-	$(PYTEST) $(PARALLEL) -m "not style and not timing"
-	$(PYTEST) tests -m timing
+	$(PYTEST) $(PARALLEL) -m "not style and not timing and not sample"
+	$(PYTEST) $(TIMED) -m timing
 
 lint: $(DEV) ## check format and lint
 	$(BIN)/ruff format --check .

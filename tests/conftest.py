@@ -1,7 +1,12 @@
 import gc
+import random
+import zlib
+from collections.abc import Iterator
 
+import numpy as np
 import pytest
-from support import structures
+import torch
+from support import order, structures
 from support import tally as tallies
 
 from hypergnn import Graph, Hypergraph
@@ -10,7 +15,8 @@ from hypergnn import Graph, Hypergraph
 SLOW_EXAMPLES = ("docs/report.md", "src/hypergnn/persistence/onnx.py", "src/hypergnn/report/writing.py")
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
     for item in items:
         if item.nodeid.startswith(SLOW_EXAMPLES):
             item.add_marker(pytest.mark.slow)
@@ -18,6 +24,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.drill)
     if "load" not in config.option.markexpr:  # takes minutes, and needs a machine of its own
         items[:] = [item for item in items if item.get_closest_marker("load") is None]
+    yield
+    if hasattr(config, "workerinput"):  # a worker of xdist
+        n_workers = config.workerinput["workercount"]
+        items[:] = order.for_workers(items, n_workers, lambda item: item.nodeid.partition("::")[0], is_long)
+
+
+def is_long(item: pytest.Item) -> bool:
+    """Whether a test should start early: the examples of a page are one test."""
+    return item.get_closest_marker("slow") is not None or item.nodeid.partition("::")[0].endswith(".md")
 
 
 def pytest_collection_finish() -> None:
@@ -26,8 +41,26 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Give each test random numbers of its own, whatever ran before it in this process."""
+    seed = zlib.crc32(item.nodeid.encode())
+    random.seed(seed)
+    np.random.seed(seed)
+    torch.default_generator.manual_seed(seed)
+
+
 def pytest_sessionfinish() -> None:
     tallies.write()
+
+
+@pytest.fixture(autouse=True)
+def threads() -> Iterator[None]:
+    """Benchmarks choose their number of threads; the next test has that of the session again."""
+    before = torch.get_num_threads()
+    yield
+    if torch.get_num_threads() != before:
+        torch.set_num_threads(before)
 
 
 @pytest.fixture

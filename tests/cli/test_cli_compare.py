@@ -2,12 +2,14 @@
 
 import json
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from hypergnn.cli import main
+from hypergnn.cli.compare import _Splits
 from hypergnn.models import KINDS, Config
 
 
@@ -67,3 +69,21 @@ def test_json_names_and_errors(capsys):
         assert capsys.readouterr().err.startswith(f"hypergnn: {message}")
     assert main(["compare", *OWN[:4]]) == 2
     assert "a comparison needs labels" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("shop")
+def test_a_stopped_comparison_says_so(capsys, monkeypatch):
+    monkeypatch.setattr(
+        "hypergnn.estimators.comparison.fit", lambda *_, **__: SimpleNamespace(interrupted=True, records=())
+    )
+    assert main(["compare", *OWN, "--model", "mlp", "--splits", "1"]) == 130
+    printed = capsys.readouterr().err
+    assert printed.startswith("customer × product: 60 vertices, 6 hyperedges, ")
+    assert printed.endswith("hypergnn: stopped.\n")
+
+
+def test_progress_names_the_splits_until_a_classifier_is_finished():
+    splits = _Splits(2)
+    assert splits.text(("mlp", [50.0])) == "mlp: 50.00 %, 1 of 2 splits"
+    assert splits.text(("mlp", [50.0, 60.0])) == "mlp: 55.00 %"
+    assert [splits.is_news(("mlp", [50.0] * done)) for done in (1, 2)] == [False, True]

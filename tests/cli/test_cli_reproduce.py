@@ -14,8 +14,9 @@ import hypergnn as hg
 from hypergnn.cli import main, progress
 from hypergnn.experiments import beyond, paper, runner
 from hypergnn.experiments.cells import Cell
+from hypergnn.experiments.jobs import Job
 from hypergnn.experiments.results import Results
-from hypergnn.experiments.runner import Job, Progress
+from hypergnn.experiments.runner import Progress
 from hypergnn.models import Config
 from hypergnn.training import Progress as RunProgress
 
@@ -65,7 +66,8 @@ def test_tables_are_printed_and_kept(small, capsys):
 def test_the_page_gets_the_results_and_the_data_that_were_used(monkeypatch):
     seen = []
 
-    def write_results(results, out, *, datasets, on_step):
+    def write_results(results, out, *, datasets, tables, on_step):
+        assert tables == [SMALL]
         seen.append((results, out, list(datasets), on_step))
         return out
 
@@ -103,6 +105,19 @@ def test_what_is_asked_for(command, expected, monkeypatch, capsys):
     capsys.readouterr()
 
 
+@pytest.mark.usefixtures("small")
+def test_cells_are_chosen_by_their_names(monkeypatch):
+    seen = []
+
+    def keep(tables, *_, **__):
+        seen.extend([cell.name for cell in table.cells] for table in tables)
+        raise ValueError("enough")
+
+    monkeypatch.setattr(runner, "reproduce", keep)
+    assert run("small", "--cell", "[cg]*") == 2
+    assert seen == [["conv", "gcn"]]
+
+
 @pytest.mark.parametrize(
     ("command", "message"),
     [
@@ -111,6 +126,10 @@ def test_what_is_asked_for(command, expected, monkeypatch, capsys):
         (["baselines", "--all"], "TABLE must not be combined with --all or --quick."),
         (["--trials", "0"], "trials must be at least 1; got 0"),
         (["--out", "file"], "file: Not a directory"),
+        (
+            ["deep", "--cell", "cora/9"],
+            "--cell must match the name of a cell of deep, such as cora/plain/2; got 'cora/9'.",
+        ),
         (["--dataset", "pubmed"], "--dataset must name a dataset of baselines: citeseer, cora; got pubmed."),
     ],
 )

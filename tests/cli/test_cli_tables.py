@@ -114,17 +114,45 @@ def test_a_folder_of_parquet_files_is_a_table(capsys):
     assert "customer × product: 24 vertices, 6 hyperedges, 24 incidences" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("shop")
+def test_words_and_gaps_are_encoded_as_in_training(capsys):
+    people = pd.read_csv("customers.csv")
+    people["town"] = ["Rome", "Oslo", None] * 8
+    people.loc[3, "age"] = None
+    people.to_csv("customers.csv", index=False)
+    learns = ["--label", "segment", "--hyperedge", "product", "--trials", "1", "--out", "run", *SETTINGS]
+    assert run("train", *OWN, *learns) == 0
+    predicts = ["predict", "run", *OWN, "--hyperedge", "product", "--all-classes"]
+    assert run(*predicts, "--out", "all.csv") == 0
+    # The same customers in another order, with the ages of two others that would change all ranges.
+    more = pd.concat(
+        [
+            people.drop(columns="segment").iloc[::-1],
+            pd.DataFrame({"customer": ["x", "y"], "age": [0, 900], "town": ["Lima", None]}),
+        ]
+    )
+    more.to_csv("customers.csv", index=False)
+    assert run(*predicts, "--out", "more.csv") == 0
+    first, second = (pd.read_csv(name).set_index("vertex") for name in ("all.csv", "more.csv"))
+    shares = [name for name in first if name.startswith("probability of")]
+    np.testing.assert_allclose(second.loc[first.index, shares], first[shares], atol=1e-6)
+    assert set(second.index) - set(first.index) == {"x", "y"}
+    more.drop(columns="town").to_csv("customers.csv", index=False)
+    assert run(*predicts, "--out", "less.csv") == 2
+    assert "'town' is missing" in capsys.readouterr().err
+
+
 def test_names_in_help_texts_are_those_of_the_catalogues(capsys, monkeypatch):
     assert run("reproduce", "nothing") == 2
     tables = re.findall(r"'(\w+)'", capsys.readouterr().err)[:-1]
-    for command, expected in (("train", KINDS), ("reproduce", tables)):
+    for command, option, expected in (("train", "--help-settings", KINDS), ("reproduce", "--help", tables)):
         help_text = subprocess.run(  # in a process that has not loaded the catalogues
-            [sys.executable, "-m", "hypergnn", command, "--help"], capture_output=True, text=True, check=True
+            [sys.executable, "-m", "hypergnn", command, option], capture_output=True, text=True, check=True
         ).stdout
         assert ",".join(expected) in "".join(help_text.split())
     monkeypatch.setitem(KINDS, "my-conv", Kind(hg.HypergraphConv, ("hypergraph",)))
     with pytest.raises(SystemExit):
-        run("train", "--help")
+        run("train", "--help-settings")
     assert "my-conv" in "".join(capsys.readouterr().out.split())
 
 

@@ -293,9 +293,9 @@ def test_mistakes_are_one_line_and_leave_nothing(tables, capsys, command, messag
 def test_models_that_need_a_graph_are_trained_on_data_without_one(model, tmp_path, capsys):
     out = tmp_path / "run"
     assert run("train", "digits", "--model", model, *TINY, "--out", out) == 0
-    note = f"digits has no graph: {model} uses 12340 links made from its hyperedges"
+    note = f"digits has no graph: {model} uses 12339 links made from its hyperedges"
     assert capsys.readouterr().err.splitlines()[0] == note
-    assert read(out).configuration["data"]["links"] == 12340
+    assert read(out).configuration["data"]["links"] == 12339
     expected = fit(with_graph(hg.datasets.load("digits"), model), Config(model, hidden=2, heads=2, max_epochs=3))
     assert without_time(read(out).records) == without_time(expected.records)
     assert run("predict", out, "--quiet") == 0
@@ -318,12 +318,14 @@ def test_own_tables_without_links_have_those_of_shared_hyperedges(model, capsys)
     assert "link" in capsys.readouterr().out
 
 
-def test_settings_have_a_screen_of_their_own(capsys):
-    with pytest.raises(SystemExit) as ended:
-        run("train", "--help-settings")
-    assert ended.value.code == 0
+def test_settings_have_two_screens_of_their_own(capsys):
+    for command in (["--help-settings"], ["--help-more"]):
+        with pytest.raises(SystemExit) as ended:
+            run("train", *command)
+        assert ended.value.code == 0
     printed = capsys.readouterr().out
-    names = {field.name for field in fields(Config)} - {"model"} | {"batch", "jobs", "device"}
+    others = {"batch", "jobs", "device", "checkpoint_every", "shards", "seed", "curves", "import"}
+    names = {field.name for field in fields(Config)} - {"model"} | others
     assert {option.replace("-", "_") for option in re.findall(r"(?m)^  --([\w-]+)", printed)} == names
 
 
@@ -347,8 +349,8 @@ def test_an_unexpected_error_keeps_its_traceback(monkeypatch, tmp_path):
 
 def test_help_names_all_models(capsys):
     with pytest.raises(SystemExit):
-        run("train", "--help")
-    assert f"{', '.join(KINDS)} (default" in " ".join(capsys.readouterr().out.split())
+        run("train", "--help-settings")
+    assert f"models: {', '.join(KINDS)} settings" in " ".join(capsys.readouterr().out.split())
 
 
 def test_quiet_says_nothing_of_what_a_kill_has_left(tables, capsys, caplog):
@@ -436,3 +438,25 @@ def has_more_than(count):
 
 def n_records():
     return len(read("run").records) if Path("run", "run.json").exists() else 0
+
+
+def test_batches_with_sampled_neighbours(tables, capsys):
+    sampled = ["--batch-size", 8, "--fanout", "2x3,all", "--control-variates"]
+    sampled += ["--checkpoint-every", 1, "--out", "runs/sampled"]
+    assert run("train", *OWN, *TINY, *sampled) == 0
+    assert "test accuracy" in capsys.readouterr().out
+    config = hg.load(tables / "runs/sampled/model.safetensors").network.config
+    assert (config.batch_size, config.fanout, config.control_variates) == (8, ((2, 3), None), True)
+    assert sorted(path.name for path in (tables / "runs/sampled").iterdir()) == [
+        "model.safetensors",
+        "run.json",
+        "run.lock",
+        "trials.jsonl",
+    ]
+
+
+@pytest.mark.parametrize("fanout", ["5", "5x5,", "5xall", "x,x", "-1x2,3x3"])
+def test_a_fan_out_must_be_readable(fanout, tables, capsys):
+    assert run("train", *OWN, "--batch-size", 8, f"--fanout={fanout}") == 2
+    assert "--fanout must be hyperedges x members for each layer" in capsys.readouterr().err
+    assert not (tables / "runs").exists()

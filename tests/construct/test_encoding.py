@@ -1,5 +1,6 @@
 """Tables of numbers, words, dates and gaps as numbers."""
 
+import json
 from datetime import date
 
 import numpy as np
@@ -106,3 +107,24 @@ def test_new_rows_must_have_the_columns():
 def test_words_do_not_hide_numbers():
     near, other_word, far = TableEncoder().fit_transform({"x": [0.0, 0.1, 1.0, 0.0], "word": ["a", "b", "a", "b"]})[:3]
     assert np.linalg.norm(near - other_word) < np.linalg.norm(near - far)
+
+
+def test_settings_are_json_and_make_the_encoder_again():
+    table = {"age": [20, None, 40], "town": ["Rome", "Rome", None], "size": pd.Categorical([3, 3, 4]), "one": [1, 1, 1]}
+    encoder = TableEncoder().fit(table)
+    again = TableEncoder.from_settings(json.loads(json.dumps(encoder.settings())))
+    assert again.feature_names == encoder.feature_names
+    np.testing.assert_array_equal(again.transform(table), encoder.transform(table))
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"max_values": 3, "columns": [{"name": "a"}]}, {"max_values": 3, "columns": 7}]
+)
+def test_settings_of_something_else_are_refused(settings):
+    with pytest.raises(ValueError, match="settings must be those of a TableEncoder"):
+        TableEncoder.from_settings(settings)
+
+
+def test_names_that_json_cannot_hold_are_refused():
+    with pytest.raises(TypeError, match=r"must be text or numbers to be stored; column \('a', 1\)"):
+        TableEncoder().fit({("a", 1): [1, 2]}).settings()

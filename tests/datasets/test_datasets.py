@@ -8,7 +8,8 @@ from scipy import sparse
 from support import real_data
 
 import hypergnn as hg
-from hypergnn.datasets import linqs, planetoid
+from hypergnn.datasets import linqs, planetoid, published
+from hypergnn.datasets.catalogue import BUNDLES, DESCRIPTIONS, WITHOUT_FILES
 
 # The paper's Table 1, and what the files hold: see docs/datasets.md.
 CITATIONS = {
@@ -49,6 +50,11 @@ CLASS_SIZES = {
     "20news": {"comp.*": 4605, "rec.*": 3519, "sci.*": 2657, "talk.*": 5461},
 }
 SPLITS = {"cora": (140, 500, 1000), "citeseer": (120, 500, 1000), "pubmed": (60, 500, 1000), "20news": (80, 500, 1000)}
+
+
+def test_every_name_has_files_or_a_source_without():
+    assert DESCRIPTIONS.keys() == BUNDLES.keys() | WITHOUT_FILES.keys()
+    assert published._WITHOUT_FILES.keys() == WITHOUT_FILES.keys()
 
 
 @pytest.mark.parametrize("name", CITATIONS)

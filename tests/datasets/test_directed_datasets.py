@@ -18,6 +18,14 @@ def test_only_the_direction_tells_the_classes_of_arrows_apart(direction, is_told
     assert min(accuracies) > 95 if is_told else max(accuracies) < 60
 
 
+def test_an_undirected_network_trains_on_hyperedges_that_do_not_point():
+    data = datasets.load("digits")
+    records = [
+        fit(data, Config(direction=d, max_epochs=3), trials=1, jobs=1).records for d in ("undirected", "forward")
+    ]
+    assert records[0][0].test_accuracy == records[1][0].test_accuracy
+
+
 def test_reversing_arrows_exchanges_the_classes():
     data = datasets.load("arrows")
     colour = data.x[:, 1].astype(int)

@@ -23,8 +23,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import hypergnn as hg
 from hypergnn.estimators.labels import encode_labels
 from hypergnn.estimators.rows import CONSTRUCTORS, options_of
+from hypergnn.estimators.selection import candidates
 
-QUICK = {"max_epochs": 50}
+QUICK = {"max_epochs": 20, "learning_rate": 0.03}
 
 
 class NearRows:
@@ -64,7 +65,8 @@ ROWS_ARE_VERTICES = {
     ],
     expected_failed_checks=lambda _: ROWS_ARE_VERTICES,
 )
-def test_scikit_learns_own_checks_pass(estimator, check):
+def test_scikit_learns_own_checks_pass(estimator, check, monkeypatch):
+    monkeypatch.setattr(candidates, "TREES", 10)  # half of the time would go into growing them
     check(estimator)
 
 
@@ -91,6 +93,28 @@ def scaled_neighbours(X):
 
 
 @pytest.mark.slow
+class Halves:
+    """The rows below and above a threshold in the first column."""
+
+    def __init__(self, X, threshold=0.0):
+        self.threshold = threshold
+        above = self.join(X).toarray().argmax(1)
+        self.hypergraph = hg.Hypergraph.from_incidence(np.arange(len(X)), above, len(X), 2)
+
+    def join(self, X):
+        above = np.asarray(X)[:, :1] > self.threshold
+        return sparse.csr_array(np.hstack([~above, above]).astype(float))
+
+
+def test_a_constructor_that_is_added_to_the_list_is_used(monkeypatch):
+    monkeypatch.setitem(CONSTRUCTORS, "halves", Halves)
+    X, y = np.arange(8.0).reshape(-1, 1), [0] * 4 + [1] * 4
+    options = {"construct": "halves", "construct_options": {"threshold": 1.0}, "scale": False}
+    model = hg.HypergraphClassifier("hyper-conv", **options, max_epochs=1, random_state=0).fit(X, y)
+    assert model.hypergraph_.hyperedge_degree().tolist() == [2.0, 6.0]
+    assert model.predict(X + 0.5).shape == (8,)
+
+
 @pytest.mark.parametrize("construct", ["knn", "clusters", "attributes", scaled_neighbours])
 @pytest.mark.parametrize("model", ["hyper-conv", "hyper-attention"])
 def test_the_prediction_of_a_new_row_does_not_depend_on_the_others(wine, construct, model):
@@ -141,6 +165,13 @@ def test_minus_one_and_one_alone_are_two_classes():
     assert (classes.tolist(), codes.tolist()) == ([-1, 1], [0, 1, 1])
     classes, codes = encode_labels([-1, 1, 2], 3)
     assert (classes.tolist(), codes.tolist()) == ([1, 2], [-1, 0, 1])
+
+
+def test_many_classes_are_no_regression_if_they_have_several_labels_each():
+    classes, _ = encode_labels(np.repeat([f"class {number}" for number in range(30)], 2), 60)  # warnings are errors
+    assert classes.size == 30
+    with pytest.warns(UserWarning, match="could represent a regression problem"):
+        encode_labels(np.arange(30), 30)
 
 
 @pytest.mark.parametrize("hold", [list, lambda y: np.array(y, dtype=object), lambda y: pd.Series(y, dtype=object)])
@@ -472,4 +503,4 @@ def test_fitting_a_hundred_rows_takes_well_under_a_second(wine):
 def test_settings_that_cannot_train_are_refused(wine, settings, match):
     X, _, y = wine
     with pytest.raises(ValueError, match=match):
-        hg.HypergraphClassifier("hyper-conv", **QUICK, **settings).fit(X, y)
+        hg.HypergraphClassifier("hyper-conv", **{**QUICK, **settings}).fit(X, y)

@@ -162,12 +162,17 @@ def test_later_rows_are_explained_by_the_rule_of_training():
         ({"X": NEW, "memberships": R.to_scipy()[:2]}, ValueError, "memberships must have one row for each row of X, 3"),
         ({"X": NEW, "hypergraph": "R"}, TypeError, "hypergraph must be a Hypergraph; got str"),
         (
+            {"X": NEW, "hypergraph": hg.DirectedHypergraph.from_hyperedges([([0], [1])], n_vertices=3)},
+            TypeError,
+            r"got DirectedHypergraph. Take H.undirected\(\)",
+        ),
+        (
             {"X": NEW, "memberships": R.to_scipy()},
             ValueError,
             "must have names, as those of training do .such as 'tea'",
         ),
         ({"X": NEW, "memberships": {"a": [0], "b": [1], "c": [2]}}, ValueError, r"two columns, the row and the hyper"),
-        ({"X": NEW, "memberships": {"a": [7], "b": ["tea"]}}, ValueError, "every vertex id must be in vertices="),
+        ({"X": NEW, "memberships": {"a": [7], "b": ["tea"]}}, ValueError, "memberships must name rows of X"),
         ({"X": None, "hypergraph": R}, ValueError, "X must be given: the estimator was fitted with features"),
         ({"X": None}, ValueError, "X must be given: the estimator was fitted with features"),
     ],
@@ -184,3 +189,65 @@ def test_features_and_memberships_are_not_mixed_up():
     with pytest.raises(ValueError, match="row must be a number from 0 to 2; got 7"):
         fitted().explain(7, X=NEW, hypergraph=R)
     assert as_hypergraph(None, None, 3, None) is None
+
+
+def test_later_rows_name_the_columns_of_training():
+    orders = {"who": ["ann", "bob", "eve", "kim"], "what": ["tea", "tea", "saw", "saw"], "where": ["a", "b", "b", "b"]}
+    known = {"ann": "food", "eve": "tools"}
+    columns = ["what", "where"]
+    settings = {"model": "hyper-conv", "max_epochs": 2, "random_state": 0}
+    model = hg.HypergraphClassifier.from_events(
+        orders, vertex="who", hyperedge=columns, labels=known, settings=settings
+    )
+    new = {"who": ["pam", "pam"], "what": ["saw", "tea"], "price": [1, 2]}
+    found = as_hypergraph(None, new, None, None, model.hypergraph_)
+    assert found.hyperedge_names.tolist() == [("what", "saw"), ("what", "tea")]
+    assert_array_equal(read_later(model.hypergraph_, found).memberships.toarray(), [[1, 1, 0, 0]])
+    assert model.predict(None, memberships=new).shape == (1,)
+    with pytest.raises(ValueError, match="one of those of training, 'what', 'where'; got 'who', 'price'"):
+        model.predict(None, memberships={"who": ["pam"], "price": [1]})
+
+
+def test_numbers_that_a_file_held_as_text_are_recognised():
+    numbered = hg.Hypergraph.from_hyperedges([[0]], n_vertices=1, hyperedge_names=[17])
+    of_text = hg.Hypergraph.from_hyperedges([[0], [0]], n_vertices=1, hyperedge_names=["4", "17"])
+    assert read_later(of_text, numbered).memberships.toarray().tolist() == [[0, 1]]
+
+
+@pytest.mark.slow
+def test_forests_take_memberships_of_later_rows():
+    house = np.repeat(np.arange(10), 4)
+    member = hg.Hypergraph.from_incidence(
+        np.arange(40), house, 40, 10, hyperedge_names=[f"h{one}" for one in range(10)]
+    )
+    y = np.where(np.arange(40) % 2 == 0, house % 2, -1)
+    model = hg.HypergraphClassifier(max_time=5, random_state=0).fit(None, y, hypergraph=member)
+    rows = {"who": ["pam", "sam"], "house": ["h2", "h3"]}
+    assert model.predict(None, memberships=rows).tolist() == [0, 1]
+    assert any("forest" in name for name in model.report_.chosen)
+
+
+@pytest.mark.slow
+def test_explanations_call_rows_as_the_index_does():
+    frame = pd.DataFrame(X, index=[f"r{number}" for number in range(6)])
+    model = hg.HypergraphClassifier("hyper-conv", n_neighbors=2, max_epochs=5, random_state=0).fit(frame, Y)
+    assert str(model.explain("r1")).startswith("vertex r1: class food")
+    assert str(model.explain(2, X=NEW)).startswith("vertex 2: class ")
+    auto = hg.HypergraphClassifier(n_neighbors=2, random_state=0).fit(frame, Y)
+    assert "the sum is the probability of the class" in str(auto.explain("r1"))
+
+
+def test_names_are_compared_as_text_one_by_one():
+    H = hg.Hypergraph.from_hyperedges([[0], [0]], n_vertices=1, hyperedge_names=[11, "99"])
+    R = hg.Hypergraph.from_hyperedges([[0], [0]], n_vertices=1, hyperedge_names=["99", "11"])
+    later = read_later(H, R)
+    assert later.memberships.toarray().tolist() == [[1, 1]]
+    assert later.brought is None
+
+
+def test_hyperedges_whose_names_are_pairs_come_again():
+    weeks = [(2024, 1), (2024, 2)]
+    H = hg.Hypergraph.from_hyperedges([[0], [1]], n_vertices=2, hyperedge_names=weeks)
+    table = pd.DataFrame({"row": [0, 1], "week": weeks[::-1]})
+    later = read_later(H, as_hypergraph(None, table, 2, None, H))
+    assert later.memberships.toarray().tolist() == [[0, 1], [1, 0]]

@@ -113,3 +113,16 @@ def test_events_without_features_or_names():
         orders, vertex="customer", hyperedge="product", labels={0: "x", 2: "y"}, settings={"random_state": 0}
     )
     assert model.predictions_ == {0: "x", 1: "x", 2: "y", 3: "y"}
+
+
+def test_labels_in_another_order_than_the_rows():
+    order = np.random.default_rng(0).permutation(30)
+    table = pd.DataFrame({"age": np.arange(30.0)})
+    y = pd.Series(np.arange(30) % 2)
+    model = hg.HypergraphClassifier("hyper-conv", max_epochs=100, random_state=0)
+    for rows, labels in ((table, y[order]), (table.iloc[order], y)):
+        with pytest.warns(UserWarning, match="y has the index of X in another order; the labels are taken by their"):
+            model.fit(rows, labels)
+    model.fit(table.iloc[order], y.iloc[order])
+    with pytest.raises(ValueError, match="y must have its labels in the order of the rows of X"):
+        model.fit(table.iloc[order], y.iloc[order[::-1]])

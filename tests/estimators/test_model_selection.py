@@ -68,6 +68,12 @@ def test_numbers_are_held_out_without_classes():
     ]
 
 
+def test_mostly_different_whole_numbers_are_no_classes():
+    prices = np.where(np.arange(60) % 2 == 0, np.arange(60.0) * 1000, np.nan)
+    held = [held for _, held in LabelledKFold(3).split(prices[:, None], prices)]
+    assert sorted(np.concatenate(held).tolist()) == list(range(0, 60, 2))
+
+
 def test_what_cannot_be_split_is_refused(wine):
     X, _, few = wine
     with pytest.raises(ValueError, match="n_splits must be at least 2; got 1"):
@@ -123,6 +129,12 @@ def test_a_regression_with_unknown_targets():
     assert cross_val_score(model, X, few, cv=LabelledKFold(3, shuffle=True, random_state=0)).mean() > 0.15
     assert transductive_scores(model, X, few).shape == (5,)
     assert transductive_scores(model, X, few).mean() > 0.1
+
+
+def test_the_number_of_folds_may_be_given(wine):
+    X, _, few = wine
+    model = hg.HypergraphClassifier("mlp", max_epochs=1, random_state=0)
+    assert hg.model_selection.transductive_scores(model, X, few, cv=2).shape == (2,)
 
 
 def test_predictions_of_held_out_rows_need_a_partition(wine):

@@ -155,7 +155,7 @@ def test_unknown_targets_may_come_from_any_library():
     [
         ([np.nan] * 180, "y must be known for at least one row"),
         ([1.0, 2.0], "y must have one entry per row of X, 180; got 2. Mark unknown targets with NaN"),
-        (["a"] * 180, "y must hold numbers, NaN where unknown; got others. For classes, use HypergraphClassifier"),
+        (["a"] * 180, "y must hold numbers, NaN where unknown; got 'a'. Convert text to numbers"),
         ([np.inf] * 180, "contains infinity"),
         (np.tile([1.0, np.nan], (180, 1)), "row 0 has 1 NaN of 2. Fit one regressor per output"),
         (None, "requires y to be passed"),
@@ -164,6 +164,20 @@ def test_unknown_targets_may_come_from_any_library():
 def test_invalid_targets_are_refused(diabetes, y, message):
     with pytest.raises(ValueError, match=message):
         hg.HypergraphRegressor(**QUICK).fit(diabetes[0], y)
+
+
+def test_minus_one_is_a_number_and_may_be_meant_as_a_mark():
+    with pytest.warns(UserWarning, match="y holds -1 in 2 rows and is positive in all others"):
+        read_targets([3.0, -1, 5.0, -1], 4, None)
+    read_targets([3.0, -1, -2.0, -1], 4, None)  # warnings are errors
+
+
+def test_events_have_numbers_too():
+    orders = {"who": ["ann", "bob", "eve"], "what": ["tea", "tea", "saw"]}
+    model = hg.HypergraphRegressor.from_events(
+        orders, vertex="who", hyperedge="what", labels={"ann": 1.0, "eve": 3.0}, settings=QUICK
+    )
+    assert list(model.predictions_) == ["ann", "bob", "eve"]
 
 
 def test_settings_that_cannot_be_are_refused(diabetes):

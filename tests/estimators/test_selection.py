@@ -1,5 +1,8 @@
 """The default chooses among candidates within the labels, and says what it chose."""
 
+from contextlib import nullcontext
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -11,11 +14,20 @@ from sklearn.svm import LinearSVC
 
 import hypergnn as hg
 from hypergnn.estimators.selection.candidates import Context, Forest, Linear, log_loss
+from hypergnn.estimators.selection.counts import Counts
 from hypergnn.estimators.selection.diffusion import diffuse, rarity
 from hypergnn.estimators.selection.known import Known, divide
-from hypergnn.estimators.selection.mixture import best_sharpness, mixed, mixing_weights, sharpen
+from hypergnn.estimators.selection.mixture import (
+    best_sharpness,
+    mixed,
+    mixing_weights,
+    sharpen,
+    towards_the_most_accurate,
+)
+from hypergnn.estimators.selection.search import Result, _boosting
 from hypergnn.estimators.selection.softmax import Rotated, fit_softmax, predict_softmax
 from hypergnn.estimators.selection.spread import Spread
+from hypergnn.estimators.selection.tails import Tails
 from hypergnn.estimators.selection.views import Views
 
 
@@ -62,7 +74,7 @@ def test_the_report_says_what_was_tried_and_what_won(fitted):
     assert (fitted.structure_gain_, fitted.structure_gain_std_) == (report.structure_gain, report.structure_gain_std)
     text = str(report)
     assert all(name in text for name in names)
-    assert "not tried: gradient boosting (fewer than 200 labels)" in text
+    assert "not tried: gradient boosting (fewer than 100 labels)" in text
     assert "structure adds" in text
 
 
@@ -132,11 +144,6 @@ def test_without_time_one_candidate_is_tried(wine):
 def test_settings_of_a_single_network_are_refused(wine, setting):
     with pytest.raises(ValueError, match=f"{setting} must be False with model='auto'"):
         hg.HypergraphClassifier(**{setting: True}).fit(wine[0], wine[1])
-
-
-def test_a_mixture_cannot_be_explained(fitted):
-    with pytest.raises(ValueError, match=r"explain needs a single network.*HypergraphClassifier\('hyper-conv'\)"):
-        fitted.explain(0)
 
 
 def test_progress_is_shown_if_asked_for(wine, capsys):
@@ -262,3 +269,112 @@ def test_correct_and_smooth_leaves_a_good_classifier_alone(wine):
 def test_correct_and_smooth_needs_probabilities(wine):
     with pytest.raises(TypeError, match="LinearSVC has none"):
         hg.CorrectAndSmooth(LinearSVC()).fit(wine[0], wine[1])
+
+
+@pytest.mark.slow
+def test_the_time_limit_does_not_depend_on_whether_kernels_are_compiled(monkeypatch):
+    compiling = SimpleNamespace(worked=lambda: 0.0, compiling=55.0)
+    monkeypatch.setattr("hypergnn.estimators.selection.search.stopwatch", lambda _: nullcontext(compiling))
+    X, y, H = households(n=60)
+    few = np.where(np.arange(60) % 4 == 0, y, -1)
+    model = hg.HypergraphClassifier(max_time=1e-9, max_epochs=1, random_state=0).fit(X, few, hypergraph=H)
+    assert not any("max_time" in reason for reason in model.report_.skipped.values())
+    assert str(model.report_).endswith("0.0 seconds in all, and 55 to compile or load kernels")
+
+
+def test_weights_move_to_a_candidate_that_is_clearly_right_more_often():
+    y = np.arange(120) % 4
+    known = Known(np.arange(120), y, 4, np.zeros((1, 120), dtype=np.int64))
+    timid = np.full((120, 4), 0.24)  # right with a small probability
+    timid[np.arange(120), y] = 0.28
+    bold = np.full((120, 4), 0.02)  # right with a large one, but less often
+    bold[np.arange(120), np.where(np.arange(120) < 90, y, (y + 1) % 4)] = 0.94
+    members = np.stack([timid, bold])
+    weights = np.array([0.1, 0.9])
+    moved = towards_the_most_accurate(members, weights, known)
+    assert moved[0] > 0.9
+    assert_array_equal(
+        towards_the_most_accurate(members[:, :80], weights, Known(np.arange(80), y[:80], 4, known.folds)), weights
+    )
+    assert_array_equal(towards_the_most_accurate(members, np.array([1.0, 0.0]), known), [1.0, 0.0])
+
+
+def test_long_tails_are_drawn_in_and_other_columns_stay():
+    rng = np.random.default_rng(0)
+    x = np.column_stack([rng.normal(size=300), np.exp(3 * rng.normal(size=300)), rng.integers(0, 2, 300)])
+    tails = Tails(x)
+    assert tails.columns.tolist() == [1]
+    drawn = tails.drawn_in(x)
+    assert_array_equal(drawn[:, [0, 2]], x[:, [0, 2]])
+    assert_array_equal(np.argsort(drawn[:, 1]), np.argsort(x[:, 1]))
+    assert_allclose((drawn[:, 1].mean(), drawn[:, 1].std()), (0, 1), atol=1e-9)
+    assert np.abs(drawn[:, 1]).max() < 5 < (x[:, 1] / x[:, 1].std()).max()
+    ordinary = x[:, [0, 2]]
+    assert Tails(ordinary).drawn_in(ordinary) is ordinary
+    amounts = np.where(rng.random(300) < 0.9, 0.0, np.exp(3 * rng.normal(size=300)))[:, None]  # mostly zeros
+    assert Tails(amounts).columns.tolist() == [0]
+
+
+def test_a_few_far_rows_do_not_hide_what_a_column_says():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 400)
+    income = np.exp(1.2 * y + 0.5 * rng.normal(size=400))
+    income[:4] = 1e5
+    X = np.column_stack([income, np.where(np.arange(400) == 5, -1e5, 0.8 * y + rng.normal(size=400))])
+    few = np.where(np.arange(400) < 60, y, -1)
+    model = hg.HypergraphClassifier(random_state=0).fit(X, few)
+    linear = next(one for one in model.report_.tried if one.name == "logistic regression")
+    assert linear.accuracy > 0.75
+    assert (model.transduction_ == y)[few < 0].mean() > 0.85
+    assert_allclose(model.predict_proba(X[7:9] * 1.0001).sum(1), 1)
+
+
+def test_counts_are_those_of_the_hyperedges_of_a_row():
+    H = hg.Hypergraph.from_hyperedges([[0, 1, 2], [2, 3], [2]], n_vertices=4)
+    counts = Counts(H)
+    found = counts.of(H.to_scipy())
+    assert_allclose(found.mean(0), 0, atol=1e-12)
+    assert_allclose(found.std(0), 1)
+    assert found[:, 0].argmax() == 2
+    assert_array_equal(found[[0, 1, 3]].argsort(0)[-1], [2, 1])  # equal numbers; the hyperedge of row 3 is smaller
+    brought = hg.Hypergraph.from_hyperedges([[0], [0]], n_vertices=2)
+    new = counts.of(sparse.csr_array(np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 0.0]])), brought)
+    assert_allclose(new[0, 0], found[2, 0])
+    assert_array_equal(new[1], 0)  # training had no row without hyperedges
+    alone = Counts(hg.Hypergraph.from_hyperedges([[0, 1], [0]], n_vertices=3))
+    assert alone.of(sparse.csr_array((1, 2)))[0, 0] < -1
+
+
+def test_in_how_many_hyperedges_a_row_is_may_say_its_class():
+    rng = np.random.default_rng(0)
+    number = rng.integers(1, 12, 300)
+    y = (number > 6).astype(int)
+    H = hg.Hypergraph.from_incidence(
+        np.repeat(np.arange(300), number),
+        np.concatenate([rng.choice(80, size, replace=False) for size in number]),
+        300,
+        80,
+    )
+    few = np.where(np.arange(300) < 90, y, -1)
+    for X in (rng.normal(size=(300, 2)), None):
+        model = hg.HypergraphClassifier(random_state=0, max_epochs=10).fit(X, few, hypergraph=H)
+        assert (model.transduction_ == y)[few < 0].mean() > 0.9
+
+
+def test_boosting_is_tried_with_few_labels_and_sees_all_columns_of_wide_rows():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(240, 1200)), np.arange(240) % 2  # wider than what is reduced
+    H = hg.Hypergraph.from_incidence(np.arange(240), np.arange(240) // 4, 240, 60)
+    views = Views(x, H, has_members=False, seed=0)
+
+    def boosting(n_labels):
+        known = divide(np.where(np.arange(240) < n_labels, y, -1), 2, np.random.RandomState(0))
+        p = np.where(rng.random((n_labels, 1)) < 0.7, np.eye(2)[known.y], 0.5)
+        forest = Forest("random forest", "own", uses_structure=False)
+        tried = Result(forest, p, p, 1.0, 0.0, log_loss(p, known), p[:, 0] != 0.5)
+        return _boosting([tried], Context(views, known, seed=0), 60.0)
+
+    found, reason = boosting(120)
+    assert reason == ""
+    assert found.view == "own"
+    assert boosting(60) == (None, "fewer than 100 labels")

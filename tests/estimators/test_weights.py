@@ -126,7 +126,9 @@ def test_a_warm_start_continues_the_network(wine, make):
 def test_a_warm_start_needs_the_same_sizes(wine):
     X, y, _ = wine
     model = classifier(warm_start=True).fit(X, y)
-    with pytest.raises(ValueError, match="warm_start continues the previous network, which must have the same"):
+    with pytest.raises(
+        ValueError, match="warm_start and partial_fit continue the previous network, which must have the same"
+    ):
         model.fit(X[:, :5], y)
 
 

@@ -9,7 +9,8 @@ from support.tables import compact, trial
 
 from hypergnn.cli import main
 from hypergnn.experiments.checking import check
-from hypergnn.experiments.results import Results, measures_of, note, note_seconds, seconds_of
+from hypergnn.experiments.results import Results, measures_of, note
+from hypergnn.experiments.run_notes import note_seconds, seconds_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the injector needs /proc")
 

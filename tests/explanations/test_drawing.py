@@ -77,3 +77,38 @@ def test_invalid_arguments_are_refused():
         hg.draw(H, hyperedges="one")
     with pytest.raises(TypeError, match=r"H must be a Hypergraph"):
         hg.draw([[0, 1]])
+
+
+D = hg.DirectedHypergraph.from_hyperedges(
+    [([0, 1], [2]), ([2], [0, 3]), ([], [3]), ([], [])],
+    n_vertices=5,
+    vertex_names=["a", "b", "c", "d", "e"],
+    hyperedge_names=["one", "two", "three", "four"],
+)
+
+
+def arrows(figure):
+    return sum(type(patch).__name__ == "FancyArrowPatch" for patch in figure.axes[0].patches)
+
+
+def test_a_directed_hypergraph_has_an_arrow_for_each_incidence():
+    figure = hg.draw(D)
+    assert arrows(figure) == D.tails.n_pairs + D.heads.n_pairs
+    assert {text.get_text() for text in figure.axes[0].texts} == set("abcde")
+    assert bright(figure) == 0
+    figure.canvas.draw()
+
+
+def test_hyperedges_that_a_vertex_sends_to_or_receives_from_are_highlighted():
+    assert bright(hg.draw(D, vertex="e")) == 1
+    assert bright(hg.draw(D, vertex="c")) == 3  # itself, the hyperedge that it is the head of, and its own
+    assert bright(hg.draw(D, hyperedges=["three"])) == 1
+
+
+def test_directed_hypergraphs_without_incidences_are_drawn():
+    for H in (
+        hg.DirectedHypergraph.from_hyperedges([], n_vertices=2),
+        hg.DirectedHypergraph.from_hyperedges([([], [])], n_vertices=2),
+        hg.DirectedHypergraph.from_hyperedges([], n_vertices=0),
+    ):
+        assert arrows(hg.draw(H)) == 0

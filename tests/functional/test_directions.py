@@ -100,6 +100,77 @@ def test_hyperedges_that_point_nowhere_change_no_bit(H, normalization, softmax_o
         assert all(map(torch.equal, *gradients))
 
 
+FAMILIES = [
+    lambda: hg.HypergraphConv(5, 3, heads=2, learn_weight=True),
+    lambda: hg.HypergraphAttention(5, 3, heads=2),
+    lambda: hg.layers.HypergraphSAGE(5, 3, heads=2, pool="max"),
+    lambda: hg.layers.HypergraphSAGE(5, 3, heads=2, pool="attention"),
+    lambda: hg.layers.HypergraphMoNet(5, 3, heads=2),
+    lambda: hg.layers.HypergraphDiffusion(5, 3, heads=2),
+]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_blocks_and_new_vertices_of_hyperedges_that_point_nowhere_change_no_bit(H, family):
+    D, x, made = structures.pointing_nowhere(H), random(H.n_vertices, 5), np.arange(H.n_vertices)[::-2]
+    layer = family().double()
+    assert torch.equal(layer(x, H), layer(x, D))
+    attention = isinstance(layer, hg.HypergraphAttention) or getattr(layer, "weight_score", None) is not None
+    blocks = [one.around(made, attention=attention) for one in (H, D)]
+    assert torch.equal(*(layer(x[block.read], block) for block in blocks))
+    joined = [one.joined_by(H.to_scipy())[0] for one in (H, D)]
+    assert torch.equal(*(layer(torch.cat([x, x]), block) for block in joined))
+
+
+@pytest.mark.parametrize("attention", [False, True])
+@pytest.mark.parametrize("fanout", [None, [(2, 2), (1, 2)]])
+def test_batches_of_hyperedges_that_point_nowhere_change_no_bit(fanout, attention):
+    H = structures.hypergraph("more vertices than hyperedges")
+    x, config = random(H.n_vertices, 5), hg.Config(model="hyper-attention" if attention else "hyper-conv", hidden=3)
+    network = hg.Network(config, 5, 2).double().eval()
+    options = {"fanout": fanout, "depth": None if fanout else 2, "batch_size": 2, "attention": attention}
+    both = [hg.NeighborLoader(one, x, **options) for one in (H, structures.pointing_nowhere(H))]
+    for batches in zip(*both, strict=True):
+        assert torch.equal(*(network(batch.x, hypergraph=batch.blocks) for batch in batches))
+
+
+def test_the_spectral_form_of_hyperedges_that_point_nowhere_changes_no_bit(H):
+    x, D = random(H.n_vertices, 3), structures.pointing_nowhere(H)
+    assert torch.equal(*(functional.spectral_conv(x, one, phase=0.2) for one in (H, D)))
+
+
+def dense_conv(x, S, R, weight, layer):
+    return reference.reading(R, S, weight, layer.normalization) @ x @ layer.projection
+
+
+def dense_attention(x, S, R, weight, layer):
+    U, P = reference.hyperedge_features(x, S, [-1] * S.shape[1]), layer.projection
+    a = torch.cat([layer.a_vertex, layer.a_hyperedge], -1)[0]
+    T, H = (reference.attention(x, U, one, P, P, a, layer.softmax_over, 0.2) for one in (S, R))
+    return reference.reading(H, T, weight, layer.normalization) @ x @ P
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize(
+    ("kind", "dense"), [(hg.HypergraphConv, dense_conv), (hg.HypergraphAttention, dense_attention)]
+)
+def test_gradients_are_those_of_dense_matrices(kind, dense, normalization, dtype):
+    D = structures.directed("overlapping parts")
+    assert D.centroid is None
+    layer, x = kind(3, 2, normalization=normalization, bias=False).to(dtype), random(D.n_vertices, 3).to(dtype)
+    S, R = (torch.from_numpy(one.toarray()).to(dtype) for one in D.to_scipy())
+    results = []
+    for run in (lambda x: layer(x, D), lambda x: dense(x, S, R, D.weight.to(dtype), layer)):
+        layer.zero_grad()
+        own = x.clone().requires_grad_()
+        out = run(own)
+        out.square().sum().backward()
+        results.append([out.detach(), own.grad, *(parameter.grad.clone() for parameter in layer.parameters())])
+    for ours, expected in zip(*results, strict=True):
+        assert_close(ours, expected)
+
+
 @LAYERS
 def test_backward_is_forward_on_the_reverse(D, layer):
     x = random(D.n_vertices, 4)
@@ -147,6 +218,53 @@ def test_new_vertices_join_heads(D, layer):
     assert_close(one(torch.cat([x, x]), block), one(x, D))
 
 
+def memberships(D, direction):
+    """Those of the vertices themselves, as if they came again."""
+    tails, heads = D.to_scipy()
+    both = D.undirected().to_scipy()
+    return {"forward": heads, "backward": tails, "both": (tails, heads), "undirected": both}[direction]
+
+
+@LAYERS
+@pytest.mark.parametrize("direction", ["backward", "both", "undirected"])
+def test_new_vertices_join_what_a_layer_of_their_direction_reads(D, layer, direction):
+    one, x = layer(4, 3, heads=2, skip=True, direction=direction).double(), random(D.n_vertices, 4)
+    (block,) = D.joined_by(memberships(D, direction), direction=direction)
+    assert_close(one(torch.cat([x, x]), block), one(x, D))
+
+
+def test_new_vertices_join_a_network_of_both_directions():
+    D = structures.directed("overlapping parts")
+    network = hg.Network(hg.Config(model="hyper-attention", hidden=3, heads=2, direction="both"), 4, 3).double().eval()
+    x, blocks = random(D.n_vertices, 4), D.joined_by(memberships(D, "both"), depth=2, direction="both")
+    assert_close(network(torch.cat([x, x]), hypergraph=blocks), network(x, hypergraph=D))
+
+
+@pytest.mark.parametrize("made_for", ["forward", "backward", "undirected"])
+def test_blocks_of_hyperedges_that_point_serve_only_the_direction_they_were_made_for(made_for):
+    D = structures.directed("overlapping parts")
+    block, x = D.around([0, 1], direction=made_for), torch.rand(D.n_vertices, 4)
+    for direction in ("forward", "backward", "undirected"):
+        layer = hg.HypergraphConv(4, 2, direction=direction)
+        if direction == made_for:
+            torch.testing.assert_close(layer(x[block.read], block), layer(x, D)[block.made])
+        else:
+            with pytest.raises(ValueError, match=f"got one for '{made_for}'"):
+                layer(x[block.read], block)
+
+
+@LAYERS
+def test_an_undirected_layer_takes_the_blocks_of_an_undirected_hypergraph(layer):
+    H = structures.hypergraph("more vertices than hyperedges")
+    one, x = layer(4, 3, direction="undirected").double(), random(H.n_vertices, 4)
+    block = H.around([2, 0], attention=layer is hg.HypergraphAttention)
+    assert_close(one(x[block.read], block), one(x, H)[[2, 0]])
+    (joined,) = H.joined_by(H.to_scipy())
+    assert_close(one(torch.cat([x, x]), joined), one(x, H))
+    (batch,) = hg.NeighborLoader(H, x, depth=1, direction="undirected", attention=layer is hg.HypergraphAttention)
+    assert_close(one(batch.x, batch.blocks[0]), one(x, H)[batch.vertices])
+
+
 @DIRECTIONS
 @pytest.mark.parametrize("model", ["hyper-conv", "hyper-attention"])
 def test_networks_take_a_block_per_layer(direction, model):
@@ -160,26 +278,18 @@ def test_networks_take_a_block_per_layer(direction, model):
     assert_close(network(x_read, hypergraph=[first, last]), network(x, hypergraph=D)[[1]])
 
 
-def complex_transition(D, phase):
-    S, R = dense(D)
-    H = torch.where(R > 0, 1.0 + 0j, S * np.exp(-2j * np.pi * phase))
-    B, degree = (H.abs() > 0).sum(0).double(), ((H.abs() > 0).double() @ D.weight)
-    inverse = torch.where(B > 0, 1 / B.clamp(min=1), 0.0)
-    root = torch.where(degree > 0, degree.clamp(min=1e-9) ** -0.5, 0.0)
-    return (root[:, None] * H * (D.weight * inverse)) @ (H.conj().T * root)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("phase", [0.0, 0.1, 0.25, 0.5])
 def test_the_spectral_form_is_hermitian_with_eigenvalues_from_0_to_1(D, phase):
     T = functional.spectral_conv(torch.eye(D.n_vertices, dtype=torch.float64), D, phase=phase)
-    assert_close(T, complex_transition(D, phase))
+    assert_close(T, reference.spectral(*dense(D), D.weight, phase))
     assert_close(T, T.conj().T.resolve_conj())
     eigenvalues = torch.linalg.eigvalsh(T)
     assert eigenvalues.min() > -1e-12
     assert eigenvalues.max() < 1 + 1e-12
     z = torch.complex(random(D.n_vertices, 2), random(D.n_vertices, 2, seed=3))
     assert_close(functional.spectral_conv(z, D, phase=phase), T @ z)
+    assert_close(functional.spectral_conv(z.to(torch.complex64), D, phase=phase), (T @ z).to(torch.complex64))
 
 
 def test_without_a_phase_the_direction_is_forgotten(D):
@@ -231,6 +341,15 @@ POINTED = hg.DirectedHypergraph.from_hyperedges([([0, 1], [2])], n_vertices=3)
             "receiver_incidence must be given",
         ),
         (lambda: functional.spectral_conv(torch.ones(3, 2), POINTED, phase=1.5), "phase must be a number"),
+        (
+            lambda: hg.HypergraphConv(2, 2, direction="both")(torch.ones(3, 2), FLAT.around([0])),
+            "direction='both' needs a DirectedHypergraph, .* got a Block whose hyperedges have no direction",
+        ),
+        (lambda: POINTED.joined_by(POINTED.to_scipy()[0], direction="up"), "direction must be one of"),
+        (
+            lambda: POINTED.joined_by((sparse.csr_array((1, 1)), sparse.csr_array((2, 1))), direction="both"),
+            "memberships must have a row per new vertex in both matrices; got 1 and 2 rows",
+        ),
     ],
 )
 def test_what_does_not_fit_is_one_clear_error(run, message):
@@ -238,6 +357,29 @@ def test_what_does_not_fit_is_one_clear_error(run, message):
         run()
 
 
+@pytest.mark.parametrize(
+    ("run", "message"),
+    [
+        (
+            lambda: functional.spectral_conv(torch.ones(3, 2), FLAT.around([0])),
+            "H must be a DirectedHypergraph or a Hypergraph; got Block",
+        ),
+        (
+            lambda: POINTED.joined_by(POINTED.to_scipy()[0], direction="both"),
+            "memberships must be a pair of SciPy sparse matrices for direction='both'",
+        ),
+    ],
+)
+def test_what_is_of_another_kind_is_one_clear_error(run, message):
+    with pytest.raises(TypeError, match=message):
+        run()
+
+
 def test_memberships_of_new_vertices_must_fit():
     with pytest.raises(ValueError, match="must have 1 columns"):
         hg.DirectedHypergraph.from_hyperedges([([0], [1])], n_vertices=2).joined_by(sparse.csr_array((1, 2)))
+
+
+def test_the_spectral_form_of_a_hypergraph_without_vertices_is_empty():
+    H = hg.DirectedHypergraph.from_hyperedges([([], [])], n_vertices=0)
+    assert hg.functional.spectral_conv(torch.zeros(0, 3), H).shape == (0, 3)

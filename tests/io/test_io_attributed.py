@@ -158,10 +158,9 @@ def test_a_true_centroid_is_not_vertex_one(path):
     assert attributed.hyperedges == [{"centroid": True}]
 
 
-def test_direction_is_refused_with_attributes_too(path):
+def test_direction_may_be_ignored_with_attributes_too(path):
     cells = [{"edge": "e", "node": "a", "direction": side} for side in ("head", "tail")]
-    with pytest.raises(ValueError, match=r"directed hypergraphs are not supported yet\. Give ignore=\('direction',\)"):
-        read(path, {"incidences": cells}, attributes=True)
+    assert read(path, {"incidences": cells}, attributes=True).hypergraph.to_hyperedges() == [([0], [0])]
     attributed = read(path, {"incidences": cells, **RED}, attributes=True, ignore=("direction",))
     assert attributed.vertices == [{"colour": "red", "tags": [1, None]}]
 

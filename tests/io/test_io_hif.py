@@ -10,7 +10,7 @@ import xgi
 from hypothesis import given, settings
 from support.generated import by_name, hypergraphs
 
-from hypergnn import Hypergraph, io
+from hypergnn import DirectedHypergraph, Hypergraph, io
 
 
 @pytest.fixture(scope="module")
@@ -152,7 +152,6 @@ def test_a_missing_file_raises_file_not_found(tmp_path):
 
 
 LOSSES = {
-    "direction": {"incidences": [{"edge": "e", "node": "a", "direction": side} for side in ("head", "tail")]},
     "asc": {"network-type": "asc"},
     "vertex_weights": {"nodes": [{"node": "a", "weight": 2}]},
     "incidence_weights": {"incidences": [{"edge": "e", "node": "a", "weight": 0.5}]},
@@ -169,9 +168,8 @@ def test_what_a_hypergraph_cannot_hold_is_refused_unless_ignored(path, word):
     assert by_name(io.read_hif(path, ignore=(word,))) == (["a"], {"e": (1.0, None, {"a"})})
 
 
-def test_a_directed_network_is_refused_even_without_heads_and_tails(path):
-    with pytest.raises(ValueError, match="the direction of hyperedges"):
-        io.read_hif(document(path, **{"network-type": "directed"}))
+def test_a_directed_network_is_directed_even_without_heads_and_tails(path):
+    assert isinstance(io.read_hif(document(path, **{"network-type": "directed", "incidences": []})), DirectedHypergraph)
 
 
 def test_names_that_are_neither_text_nor_integers_are_refused_unless_ignored(path):

@@ -188,11 +188,9 @@ def dhg_with_groups() -> dhg.Hypergraph:
 
 
 FOREIGN = {
-    "direction of a graph": (io.from_networkx, lambda: bipartite(networkx.DiGraph()), "direction"),
     "weight of an edge": (io.from_networkx, lambda: bipartite(networkx.Graph(), weight=2.0), "incidence_weights"),
     "attribute of an edge": (io.from_networkx, lambda: bipartite(networkx.Graph(), role="x"), "attrs"),
     "name of a graph": (io.from_networkx, lambda: bipartite(networkx.Graph(name="g")), "metadata"),
-    "direction": (io.from_xgi, lambda: xgi.DiHypergraph([([1, 2], [2, 3])]), "direction"),
     "complex": (io.from_xgi, lambda: xgi.SimplicialComplex([[1, 2]]), "asc"),
     "metadata": (io.from_xgi, lambda: xgi.Hypergraph([[1]], name="g"), "metadata"),
     "cell weight": (io.from_hypernetx, lambda: weighted_cells(2.0), "incidence_weights"),

@@ -63,14 +63,13 @@ print(time.thread_time() - start, resident("VmRSS") - before)
 """
 
 STEP = """
-import resource
 H = hg.Hypergraph.load(sys.argv[1])
 x, y = torch.rand(H.n_vertices, 64), torch.randint(16, (H.n_vertices,))
 network = Network(Config(model="hyper-conv", hidden=8, heads=8), 64, 16)
 optimizer = torch.optim.Adam(network.parameters())
 torch.nn.functional.cross_entropy(network(x, hypergraph=H), y).backward()
 optimizer.step()
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9)
+print(resident("VmHWM"))
 """
 
 

@@ -1,4 +1,4 @@
-"""Other families over hyperedges: GraphSAGE and MoNet, against literal dense versions and their graph originals."""
+"""Other families over hyperedges: GraphSAGE, MoNet, diffusion, against literal versions and their originals."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from torch.testing import assert_close
 
 import hypergnn as hg
 from hypergnn import kernels, reference
-from hypergnn.layers import HypergraphMoNet, HypergraphSAGE
+from hypergnn.layers import HypergraphDiffusion, HypergraphMoNet, HypergraphSAGE
 
 pytestmark = pytest.mark.usefixtures("backend")
 POOLS = pytest.mark.parametrize("pool", ["mean", "max", "attention"])
@@ -44,6 +44,36 @@ def test_gradients_of_sage(pool):
     assert gradcheck(lambda x: layer(x, H), x)
     layer(x, H).square().sum().backward()
     assert all(parameter.grad.ne(0).any() for parameter in layer.parameters())
+
+
+def with_biases(layer):
+    for bias in (layer.message_bias, layer.update_bias):
+        torch.nn.init.normal_(bias)
+    return layer
+
+
+def test_diffusion_is_its_equation(H):
+    layer, x = with_biases(HypergraphDiffusion(3, 2, heads=2, bias=False).double()), random(H.n_vertices, 3)
+    there_and_back = [layer.projection, layer.update_projection, layer.back_projection]
+    biases = [layer.message_bias, layer.update_bias]
+    expected = reference.diffusion(x, *sides(H), H.weight, there_and_back, biases, layer.own_projection)
+    assert_close(layer(x, H), expected)
+
+
+def test_gradients_of_diffusion():
+    H = structures.hypergraph("empty hyperedge")
+    layer, x = with_biases(HypergraphDiffusion(2, 2, heads=2).double()), random(H.n_vertices, 2).requires_grad_()
+    assert gradcheck(lambda x: layer(x, H), x)
+    layer(x, H).square().sum().backward()
+    assert all(parameter.grad.ne(0).any() for parameter in layer.parameters())
+
+
+def test_diffusion_tells_a_vertex_from_its_surroundings():
+    H, x = structures.hypergraph("unit weights"), torch.eye(4)
+    layer = HypergraphDiffusion(4, 3)
+    both = hg.functional.hypergraph_conv(x, H, normalization="row")[1:3]
+    assert_close(both[0], both[1])  # the same hyperedges: a convolution cannot tell these vertices apart
+    assert not torch.allclose(layer(x, H)[1], layer(x, H)[2])
 
 
 def dense_coordinates(H):
@@ -101,11 +131,48 @@ def test_sage_of_a_graph_is_pygs():
         assert_close(ours(x, H), theirs(x, index))
 
 
+def around(graph):
+    """A hyperedge from each vertex to its neighbours and itself: the graph as a directed hypergraph."""
+    return hg.construct.from_neighbourhoods(graph, directed=True)
+
+
+def test_gcn_is_the_special_case_of_a_hyperedge_from_each_vertex(graph):
+    D, x = around(graph), random(graph.n_vertices, 3)
+    ours, theirs = (kind(3, 2, normalization="row").double() for kind in (hg.HypergraphConv, hg.GraphConv))
+    ours.load_state_dict(theirs.state_dict())
+    assert_close(ours(x, D), theirs(x, graph))
+    root = hg.functional.vertex_degree(D).rsqrt().unsqueeze(-1)  # of neighbours and the vertex itself
+    symmetric = hg.functional.propagate(x.unsqueeze(-2), D, left=root, right=root).squeeze(-2)
+    assert_close(symmetric, hg.functional.graph_conv(x, graph, normalization="symmetric"))
+
+
+@pytest.mark.parametrize("heads", [1, 3])
+def test_gat_is_the_special_case_of_a_hyperedge_from_each_vertex(graph, heads):
+    D, x = around(graph), random(graph.n_vertices, 3)
+    theirs = hg.GraphAttention(3, 2, heads=heads).double()
+    ours = HypergraphSAGE(3, 2, pool="attention", heads=heads).double()
+    named = {"a_vertex": theirs.a_target, "a_hyperedge": theirs.a_source, "bias": theirs.bias}
+    ours.load_state_dict(
+        {**named, "projection": theirs.projection, "own_projection": torch.zeros_like(ours.own_projection)}
+    )
+    assert_close(ours(x, D), theirs(x, graph))
+
+
+def test_monet_with_one_wide_kernel_is_the_mean_of_the_neighbours(graph):
+    D, x = around(graph), random(graph.n_vertices, 3)
+    monet = HypergraphMoNet(3, 2, kernels=1, bias=False).double()
+    torch.nn.init.constant_(monet.spread, 1e9)
+    gcn = hg.GraphConv(3, 2, normalization="row", bias=False).double()
+    gcn.load_state_dict({"projection": monet.projection})
+    assert_close(monet(x, D), gcn(x, graph))
+
+
 @pytest.mark.parametrize(
     "layer",
     [
         *(lambda i, o, p=p, **k: HypergraphSAGE(i, o, pool=p, **k) for p in ("mean", "max", "attention")),
         HypergraphMoNet,
+        HypergraphDiffusion,
     ],
 )
 def test_blocks_and_directions(layer):

@@ -105,7 +105,7 @@ def test_the_default_regressor_with_forests_and_boosting(tmp_path):
     hg.save(model, tmp_path / "model.safetensors")
     again = hg.load(tmp_path / "model.safetensors")
     assert_array_equal(again.predict(data[200:220]), model.predict(data[200:220]))
-    assert again.report_ == model.report_
+    assert str(again.report_) == str(model.report_)
 
 
 @pytest.mark.slow
@@ -330,3 +330,20 @@ def test_kinds_of_files_are_told_apart(tmp_path):
     (tmp_path / "text").write_text("no file of ours")
     with pytest.raises(ValueError, match="is damaged or not a file of hypergnn"):
         hg.load(tmp_path / "text")
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        pd.date_range("2024-01-01", periods=len(X)),
+        pd.date_range("2024-01-01", periods=len(X), tz="UTC"),
+        pd.MultiIndex.from_product([["a", "b"], pd.date_range("2024-01-01", periods=len(X) // 2)]),
+    ],
+    ids=["dates", "dates with a zone", "pairs"],
+)
+def test_rows_that_are_called_by_dates(index, tmp_path):
+    model = hg.HypergraphClassifier("hyper-conv", **QUICK).fit(pd.DataFrame(X, index=index), Y)
+    hg.save(model, tmp_path / "model.safetensors")
+    again = hg.load(tmp_path / "model.safetensors")
+    assert again.hypergraph_.vertex_names.tolist() == [str(one) for one in index]
+    assert_array_equal(again.transduction_, model.transduction_)

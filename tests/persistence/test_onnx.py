@@ -9,8 +9,10 @@ import pytest
 import torch
 
 import hypergnn as hg
+from hypergnn import functional
 from hypergnn.kernels import dispatch
-from hypergnn.models import KINDS, Config, Network
+from hypergnn.layers import Operator
+from hypergnn.models import KINDS, Config, Kind, Network
 from hypergnn.persistence.models import SavedModel
 from hypergnn.structures.shared_graph import SharedGraph
 
@@ -18,7 +20,8 @@ pytestmark = pytest.mark.slow
 
 CENTROIDS = {"centred": [0, 4, 2, 3], "partly centred": [0, -1, 2, 3], "not centred": None}
 AROUND_THEMSELVES = hg.Hypergraph.from_hyperedges([[0, 1, 2], [1, 3], [2], [0, 3], [4], [5]], 6, centroid=range(6))
-CASES = sorted({*((name, "not centred") for name in KINDS), *(("hyper-attention", how) for how in CENTROIDS)})
+FIXED = [name for name, kind in KINDS.items() if not kind.is_dynamic]
+CASES = sorted({*((name, "not centred") for name in FIXED), *(("hyper-attention", how) for how in CENTROIDS)})
 GRAPH = hg.Graph.from_links([0, 1, 2], [1, 2, 3], n_vertices=6)
 
 
@@ -36,7 +39,7 @@ def run(path, x):
 @pytest.mark.parametrize(("name", "how"), CASES)
 def test_another_runtime_gives_the_same_scores(name, how, tmp_path):
     torch.manual_seed(0)
-    network = Network(Config(model=name, hidden=4, heads=2, skip=True), 5, 3)
+    network = Network(Config(model=name, hidden=4, heads=2, skip=KINDS[name].form == "layers"), 5, 3)
     H, x, backend = make(CENTROIDS[how]), torch.randn(6, 5), dispatch.wanted
     hg.export_onnx(network, tmp_path / "model.onnx", H, graph=GRAPH)
     assert network.training
@@ -46,6 +49,32 @@ def test_another_runtime_gives_the_same_scores(name, how, tmp_path):
     np.testing.assert_allclose(run(tmp_path / "model.onnx", x), expected.numpy(), rtol=1e-4, atol=1e-6)
     onnx.checker.check_model(tmp_path / "model.onnx")
     assert list(tmp_path.iterdir()) == [tmp_path / "model.onnx"]
+
+
+class OfBothEnds(Operator):
+    """An operator whose values depend on the vertex and the hyperedge of each incidence."""
+
+    def to_hyperedges(self, x, H):
+        rows, hyperedges = functional.incidences(H)
+        mean = functional.to_hyperedges(x, H, reduce="mean")
+        apart = x.index_select(-3, rows) - mean.index_select(-3, hyperedges)
+        return functional.to_hyperedges(x, H, values=(-apart.square().mean(-1)).exp())
+
+
+def test_values_of_each_incidence_are_exported(tmp_path, monkeypatch):
+    monkeypatch.setitem(KINDS, "of-both-ends", Kind(OfBothEnds, ("hypergraph",)))
+    torch.manual_seed(0)
+    H, x, network = make(), torch.randn(6, 5), Network(Config(model="of-both-ends", hidden=4, heads=2), 5, 3)
+    hg.export_onnx(network, tmp_path / "model.onnx", H)
+    with torch.no_grad():
+        expected = network.eval()(x, hypergraph=H)
+    np.testing.assert_allclose(run(tmp_path / "model.onnx", x), expected.numpy(), rtol=1e-4, atol=1e-6)
+
+
+def test_hyperedges_that_follow_the_features_cannot_be_exported(tmp_path):
+    with pytest.raises(ValueError, match="whose hyperedges follow its features"):
+        hg.export_onnx(Network(Config(model="dynamic-hyper-conv"), 5, 3), tmp_path / "model.onnx", make())
+    assert not list(tmp_path.iterdir())
 
 
 def test_links_need_not_be_listed(tmp_path):

@@ -13,13 +13,14 @@ import pytest
 from filelock import FileLock
 from support import browser
 
-from hypergnn.cli import check, compare, data, explain, predict, report, reproduce, train
+from hypergnn.cli import check, compare, data, explain, predict, report, reproduce, spark, train
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.joinpath("docs").rglob("*.md")])
 MODULES = [
     "construct",
     "datasets",
+    "distributed",
     "estimators",
     "explanations",
     "functional",
@@ -27,6 +28,7 @@ MODULES = [
     "layers",
     "pyg",
     "report",
+    "spark",
     "training",
 ]
 
@@ -55,7 +57,7 @@ def test_blocks_are_of_kinds_that_are_run(page):
 def test_commands_are_understood():
     parser = argparse.ArgumentParser()
     commands = parser.add_subparsers()
-    for command in (reproduce, report, train, compare, predict, explain, check, data):
+    for command in (reproduce, report, train, compare, predict, explain, spark, check, data):
         command.register(commands)
     typed = [line for page in PAGES for line in lines_of_code(page) if line.startswith("hypergnn ")]
     assert len(typed) > 20
@@ -69,6 +71,43 @@ def test_targets_of_make_exist():
     named = {name for page in PAGES for name in re.findall(r"(?:`| {4}|\n)make ([a-z]+)", page.read_text())}
     assert len(named) > 5
     assert named <= targets
+
+
+PACKAGE = ROOT / "src" / "hypergnn"
+ARCHITECTURE = re.sub(r"(?ms)^```.*?^```$", "", ROOT.joinpath("docs", "architecture.md").read_text())
+FILE = r"[\w./]+\.(?:py|md)"
+
+
+def found(path: str) -> list[Path]:
+    """Where a path of the page is: in the package or the project; a file name alone, anywhere in the package."""
+    places = [base / path for base in (PACKAGE, ROOT, PACKAGE / "kernels") if (base / path).exists()]
+    return places or ([] if "/" in path else list(PACKAGE.rglob(path)))
+
+
+def test_what_the_architecture_names_exists():
+    sources = [path.read_text() for room in (PACKAGE, ROOT / "tests") for path in room.rglob("*.py")]
+    known = {word for source in sources for word in re.findall(r"\w+", source)}
+    spans = {" ".join(span.split()) for span in re.findall(r"`([^`]+)`", ARCHITECTURE)}
+    assert len(spans) > 150
+    for span in spans:
+        if re.fullmatch(rf"{FILE}|[\w./]+/", span):
+            assert found(span), f"{span} is no file or folder"
+        elif "…" not in span and not span.startswith(("make ", "_loops")) and ": " not in span:
+            unknown = set(re.findall(r"[A-Za-z_]\w{2,}", span)) - known
+            assert not unknown, f"{span} names {unknown}, which no code has"
+
+
+def test_the_files_that_the_architecture_names_hold_what_it_says():
+    text = " ".join(ARCHITECTURE.split())
+    after = re.findall(rf"`([\w.]+)` (?:in|of) `({FILE})`", text) + re.findall(rf"`([\w.]+)` \(`({FILE})`", text)
+    before = [(name, file) for file, name in re.findall(rf"`({FILE}): ([\w.]+)`", text)]
+    assert len(after) > 10
+    assert len(before) > 20
+    for name, file in (*after, *before):
+        sources = [path.read_text() for path in found(file)]
+        for part in name.split("."):
+            defined = rf"(?m)^\s*(?:def|class) {part}\b|^\s*{part}\b.* =|^\s*{part}: "
+            assert any(re.search(defined, source) for source in sources), f"{file} does not define {part}"
 
 
 @pytest.fixture(scope="session")

@@ -80,3 +80,12 @@ def test_words_in_common_help_where_labels_are_fewest(capsys):
     assert len(shares) == 3
     convolution, plain, _ = (float(share) for _, share in shares)
     assert convolution > plain
+
+
+def test_a_classifier_that_goes_on_knows_the_products_of_each_week(capsys):
+    load("weekly_orders").main(weeks=5)
+    rows = re.findall(r"(?m)^ +\d+ +\d+ +\d+ +(\d+)% +(\d+)%$", capsys.readouterr().out)
+    fitted_once, going_on = (list(map(int, column)) for column in zip(*rows, strict=True))
+    assert len(rows) == 4
+    assert min(going_on) > 85
+    assert fitted_once[-1] < 65  # all products are new

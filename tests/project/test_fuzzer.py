@@ -10,8 +10,10 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from support.forks import programs
 
 from fuzz import foreign, mutations, operators, valid
+from fuzz.__main__ import main
 from fuzz.findings import Finding
 from fuzz.parsers import PARSERS
 from fuzz.workers import case_of
@@ -45,17 +47,16 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
-def run(*arguments: object, code: str | None = None) -> subprocess.CompletedProcess[str]:
-    how = ["-m", "fuzz"] if code is None else ["-c", code]
-    return subprocess.run(
-        [sys.executable, *how, *map(str, arguments)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ
-        | {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "src"), *sys.path])},
-    )
+def run(*arguments: object, code: str = "") -> subprocess.CompletedProcess[str]:
+    """Run the fuzzer, or this code, in a fork: loading all parsers takes longer than most runs."""
+    words = [str(argument) for argument in arguments]
+
+    def program() -> int:
+        os.chdir(ROOT)
+        sys.argv[1:] = words
+        return exec(code, {"__name__": "program"}) if code else main(words)
+
+    return programs(program, timeout=600)
 
 
 @needs_fork
@@ -98,7 +99,9 @@ def test_signals_hangs_and_exceptions_are_findings(tmp_path):
 
 
 def test_an_unknown_parser_is_refused_with_the_known_ones():
-    done = run("xml")
+    paths = os.pathsep.join([str(ROOT), str(ROOT / "src"), *sys.path])
+    command, environment = [sys.executable, "-m", "fuzz", "xml"], os.environ | {"PYTHONPATH": paths}
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 2
     assert done.stderr.startswith("parsers must be some of structures, models,")
 

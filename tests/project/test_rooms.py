@@ -16,6 +16,7 @@ SOURCE, TESTS = ROOT / "src" / "hypergnn", ROOT / "tests"
 ORDER = [
     ["_utils"],
     ["persistence", "persistence.files"],
+    ["persistence.array_files"],
     [
         "persistence.allowed",
         "persistence.json_lines",
@@ -33,7 +34,8 @@ ORDER = [
     ["persistence.onnx", "persistence.object_writer", "persistence.object_reader", "construct", "io"],
     ["datasets", "drawing"],
     ["training"],
-    ["explanations", "experiments"],
+    ["distributed"],
+    ["explanations", "experiments", "spark"],
     ["estimators", "report"],
     ["model_selection", "persistence.estimators"],
     ["cli"],

@@ -276,6 +276,11 @@ def test_the_explorer_says_what_each_network_reads(news):
         "mlp": "uses only the features of the vertex itself.",
         "hyper-sage": "the structure alone determines the weight of a hyperedge. Open",
         "hyper-monet": "the structure alone determines the weight of a hyperedge. Open",
+        "dynamic-hyper-conv": "the structure alone determines the weight of a hyperedge. Open",
+        "hyper-diffusion": "the structure alone determines the weight of a hyperedge. Open",
+        "grand": "does not use hyperedges; it averages over linked vertices.",
+        "hyper-grand": "the structure alone determines the weight of a hyperedge. Open",
+        "grand+hyper-grand": "the weight of a hyperedge. It also uses links between two vertices",
     }
     assert wanted.keys() == KINDS.keys()
     with browser.opened(news) as (shown, complaints):

@@ -89,6 +89,7 @@ def test_degrees_count(hyperedges):
         (lambda: DirectedHypergraph.from_hyperedges([([0, 0], [1])], 3), "incidences must be unique"),
         (lambda: DirectedHypergraph.from_incidence([0], [0], ["middle"], 1, 1), "'tail' or 'head'.*'middle'"),
         (lambda: DirectedHypergraph.from_incidence([0], [0], [1], 1, 1), "role must be 'tail' or 'head'"),
+        (lambda: DirectedHypergraph.from_incidence([0], [0], ["up"], 1, 1), "role must be 'tail' .*; got 'up'"),
         (lambda: DirectedHypergraph.from_incidence([0], [0], "tail", 1, 1), "one entry per incidence"),
         (lambda: DirectedHypergraph.from_incidence([0, 1], [0, 0], ["tail"], 2, 1), "one entry per incidence each"),
         (

@@ -21,7 +21,7 @@ from typing import Any
 from hypergnn.persistence import files, locks
 from support import tally
 
-CHANGES = ("open", "write", "fsync", "replace", "ftruncate", "unlink", "mkdir", "fchmod", "fchown")
+CHANGES = ("open", "write", "fsync", "replace", "ftruncate", "unlink", "mkdir", "rmdir", "rename", "fchmod", "fchown")
 
 
 class DeathError(BaseException):
@@ -88,6 +88,10 @@ class Disk:
 
     def note(self, name: str, arguments: tuple[Any, ...]) -> None:
         """Follow a call that succeeded."""
+        if name == "rename":  # of a folder: what is synced of it is there under both names, its parent tells which
+            old, new = map(str, arguments)
+            if old in self.names:
+                self.names[new] = self.names[old]
         if name != "fsync":
             return
         path = os.readlink(f"/proc/self/fd/{arguments[0]}")

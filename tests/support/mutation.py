@@ -198,7 +198,7 @@ def _forget_compiled(changed: list[FunctionType]) -> None:
     from numba.core.caching import NullCache
 
     stale = {id(one) for one in dispatchers() if one.py_func in changed}
-    size = -1
+    size = 0
     while len(stale) > size:
         size = len(stale)
         stale |= {id(one) for one in dispatchers() if any(id(used) in stale for used in _uses(one.py_func))}

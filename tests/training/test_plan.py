@@ -65,8 +65,15 @@ def assert_a_part_is_the_whole(given, config):
 @pytest.mark.parametrize("model", KINDS)
 @pytest.mark.parametrize("centred", ["all", "some", "none"])
 def test_a_part_gives_the_losses_and_gradients_of_the_whole(centred, model, depth, dense, dropout, backend):  # noqa: ARG001
-    config = Config(model, hidden=3, heads=2, depth=depth, skip=depth == 3, dropout=dropout, attention_dropout=dropout)
+    skip = depth == 3 and KINDS[model].form == "layers"
+    config = Config(model, hidden=3, heads=2, depth=depth, skip=skip, dropout=dropout, attention_dropout=dropout)
     assert_a_part_is_the_whole(task(scattered(centred), dense=dense), config)
+
+
+@pytest.mark.parametrize("model", [name for name, kind in KINDS.items() if kind.can_be_deep])
+def test_a_part_of_a_deep_network_gives_the_losses_and_gradients_of_the_whole(model, backend):  # noqa: ARG001
+    config = Config(model, hidden=3, heads=2, depth=3, residual="initial", dropout=0.5, attention_dropout=0.5)
+    assert_a_part_is_the_whole(task(scattered("some"), dense=True), config)
 
 
 @pytest.mark.parametrize("depth", [1, 3])

@@ -58,10 +58,14 @@ def test_a_trial_is_the_same_alone_and_in_any_company(data, model):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", KINDS)
+@pytest.mark.parametrize(
+    "model", [name for name in KINDS if not KINDS[name].is_dynamic]
+)  # of equals, the first is near
 @pytest.mark.parametrize("centroids", ["all", "some", "none"])
 def test_in_another_order_the_same_is_learned(data, model, centroids):
     H, config = data.hypergraph, replace(SMALL, model=model, dropout=0.0, attention_dropout=0.0)
+    if config.is_random:
+        config = replace(config, row_dropout=0.0)
     if centroids != "all":  # some vertices and hyperedges become isolated
         centroid = np.where(np.arange(60) % 7, H.centroid.numpy(), -1) if centroids == "some" else None
         kept = H.vertex.numpy() % 9 > 0
@@ -149,7 +153,7 @@ def test_every_model_learns(data, model):
 
 
 def test_the_engine_trains_as_plain_torch_does(data):
-    config = replace(SMALL, dropout=0.0, feature_scaling="none", max_epochs=15)
+    config = replace(SMALL, dropout=0.0, feature_scaling="none", max_epochs=15, weight_decay=0.01)
     network = Network(config, data.n_features, data.n_classes)
     network.reset_parameters(torch.Generator().manual_seed(2))
     optimizer = torch.optim.Adam(network.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay)
@@ -304,7 +308,8 @@ def test_every_error_of_a_worker_reaches_the_caller(data, monkeypatch, error):
 
     monkeypatch.setattr(workers, "_warm_up", lambda *_: None)
     monkeypatch.setattr(worker, "train", fail)
-    with pytest.raises(ValueError if str(error) == "wrong" else RuntimeError, match=r"wrong|a worker failed|in fail"):
+    kinds = ValueError if str(error) == "wrong" else (RuntimeError, _UnreadableError)  # Dask makes every error readable
+    with pytest.raises(kinds, match=r"wrong|a worker failed|in fail|1 and 2"):
         fit(data, SMALL, trials=2, batch=1, jobs=2)
 
 

@@ -41,7 +41,7 @@ MUTANTS = [
     ),
     Mutant(
         "candidates have seen the targets that they predict",
-        "hypergnn.estimators:fit_stack",
+        "hypergnn.estimators:_cross_validated",
         value("rest"),
         "np.arange(rows.size)",
         f"{REGRESSOR}::test_the_default_is_as_good_as_a_forest_and_ridge",

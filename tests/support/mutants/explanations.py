@@ -23,9 +23,9 @@ MUTANTS = [
     ),
     Mutant(
         "explanation: names of hyperedges not used",
-        "hypergnn.explanations.question:_label",
+        "hypergnn.explanations.question:hyperedge_in_words",
         result("str"),
-        "f'hyperedge {part.number}'",
+        "f'hyperedge {number}'",
         SIGNED,
     ),
 ]

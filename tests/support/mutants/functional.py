@@ -101,8 +101,8 @@ MUTANTS = [
     ),
     Mutant(
         "attended size replaced by a count",
-        "hypergnn.functional:attended_scalings",
-        within(value("size"), argument("value_sums", 0)),
+        "hypergnn.functional:sizes",
+        argument("value_sums", 0),
         "torch.ones_like(_)",
         ATTENDED,
     ),

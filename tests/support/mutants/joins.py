@@ -12,7 +12,7 @@ MUTANTS = [
     Mutant(
         "a new point joins one hyperedge too many",
         "hypergnn.construct:NearestNeighbours.join",
-        argument("_nearest", 2),
+        argument("nearest_points", 2),
         "_ + 1",
         NEAREST,
     ),
@@ -20,13 +20,13 @@ MUTANTS = [
         "a new point does not join its nearest point",
         "hypergnn.construct:NearestNeighbours.join",
         value("nearest"),
-        "_nearest(self._points, new, self._k + 1, self._metric)[:, 1:]",
+        "nearest_points(self._points, new, self._k + 1, self._metric)[:, 1:]",
         NEAREST,
     ),
     Mutant(
         "a new point joins by another metric",
         "hypergnn.construct:NearestNeighbours.join",
-        argument("_nearest", 3),
+        argument("nearest_points", 3),
         "'euclidean'",
         NEAREST,
     ),
@@ -34,7 +34,7 @@ MUTANTS = [
         "a new point joins the hyperedges of the second nearest vertex",
         "hypergnn.construct:NearestVertex.join",
         value("nearest"),
-        "_nearest(self._points, new, 2, 'euclidean')[:, 1]",
+        "nearest_points(self._points, new, 2, 'euclidean')[:, 1]",
         f"{JOIN}::test_rows_of_the_data_join_their_own_hyperedges",
     ),
     Mutant(

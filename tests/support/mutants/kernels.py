@@ -90,12 +90,20 @@ MUTANTS = [
         SOFTMAX,
     ),
     Mutant(
-        "dropout of the epoch before", "hypergnn.kernels.dropout:_Draws.next_keys", argument("_hash", 1), "0", DRAWS
+        "dropout of the epoch before", "hypergnn.kernels.dropout:_Draws.next_keys", argument("hash_of", 1), "0", DRAWS
     ),
     Mutant(
-        "dropout the same in every layer", "hypergnn.kernels.dropout:_Draws.next_keys", argument("_hash", 2), "0", DRAWS
+        "dropout the same in every layer",
+        "hypergnn.kernels.dropout:_Draws.next_keys",
+        argument("hash_of", 2),
+        "0",
+        DRAWS,
     ),
     Mutant(
-        "dropout the same for all seeds", "hypergnn.kernels.dropout:_Draws.next_keys", argument("_hash", 0), "0", DRAWS
+        "dropout the same for all seeds",
+        "hypergnn.kernels.dropout:_Draws.next_keys",
+        argument("hash_of", 0),
+        "0",
+        DRAWS,
     ),
 ]

@@ -38,7 +38,7 @@ MUTANTS = [
     ),
     Mutant(
         "tests are not adjusted for their number",
-        "hypergnn.experiments.comparison:_holm",
+        "hypergnn.experiments.statistics:holm",
         argument("min", 1),
         "values[name]",
         f"{COMPARISON}::test_without_overlap_the_tests_are_paired_t_tests_with_holms_adjustment",

@@ -46,7 +46,11 @@ MUTANTS = [
         PART,
     ),
     Mutant(
-        "product known although features are dropped", "hypergnn.training:Plan.of", choice("dropout"), "known", KNOWN
+        "product known although features are dropped",
+        "hypergnn.training:Plan.of",
+        choice("first_dropout"),
+        "known",
+        KNOWN,
     ),
     Mutant(
         "product known at any cost",
