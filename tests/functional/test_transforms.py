@@ -3,17 +3,25 @@
 import pytest
 import torch
 from scipy.sparse import csr_array
-from support.structures import graph, hypergraph
+from support.structures import directed, graph, hypergraph
 from torch.autograd import forward_ad
 from torch.func import functional_call, grad, hessian, jacfwd, jacrev, jvp, vjp, vmap
 
 from hypergnn import GraphAttention, GraphConv, HypergraphAttention, HypergraphConv, SharedGraph, functional
 from hypergnn.kernels.dropout import dropout, seeded
+from hypergnn.layers import (
+    DynamicHypergraphConv,
+    HypergraphDiffusion,
+    HypergraphMoNet,
+    HypergraphSAGE,
+    SpectralConv,
+)
 from hypergnn.structures import SparseFeatures
 
 pytestmark = pytest.mark.usefixtures("backend")
 
 H = hypergraph("isolated vertex")
+D = directed("overlapping parts")
 LAYERS = {
     "convolution": (lambda: HypergraphConv(3, 2, heads=2), H),
     "row": (lambda: HypergraphConv(3, 2, normalization="row", aggregate="mean", skip=True), H),
@@ -25,6 +33,13 @@ LAYERS = {
     "graph": (lambda: GraphConv(3, 2), graph("triangle and pair")),
     "graph attention": (lambda: GraphAttention(3, 2, heads=2), graph("triangle and pair")),
     "shared graph": (lambda: GraphConv(3, 2), SharedGraph.from_hypergraph(H)),
+    "both directions": (lambda: HypergraphAttention(3, 2, direction="both"), D),
+    "spectral": (lambda: SpectralConv(3, 2), D),
+    "mean of hyperedges": (lambda: HypergraphSAGE(3, 2), D),
+    "maximum of hyperedges": (lambda: HypergraphSAGE(3, 2, pool="max"), H),
+    "attention to hyperedges": (lambda: HypergraphSAGE(3, 2, pool="attention"), H),
+    "kernels": (lambda: HypergraphMoNet(3, 2), D),
+    "diffusion": (lambda: HypergraphDiffusion(3, 2), H),
 }
 
 
@@ -97,6 +112,18 @@ def test_features_can_be_mapped(layer):
     torch.testing.assert_close(vmap(function)(many), torch.stack([function(one) for one in many]))
     each = vmap(grad(lambda x: function(x).square().sum()))(many)
     torch.testing.assert_close(each[1], grad(lambda x: function(x).square().sum())(direction))
+
+
+def test_hyperedges_that_follow_are_chosen_by_values():
+    layer, x = DynamicHypergraphConv(3, 2, neighbours=1, clusters=2).double(), torch.randn(5, 3).double()
+    direction, followed = torch.randn(5, 3).double(), layer.follow(x, H)
+    expected = jacrev(lambda x: layer(x, followed))(x)
+    for transform in (jacrev, jacfwd):
+        torch.testing.assert_close(transform(lambda x: layer(x, H))(x), expected)
+    tangent = jvp(lambda x: layer(x, H), (x,), (direction,))[1]
+    torch.testing.assert_close(tangent, torch.tensordot(expected, direction, 2))
+    with pytest.raises(ValueError, match=r"x must not be mapped by torch\.func\.vmap"):
+        vmap(lambda x: layer(x, H))(torch.stack([x, direction]))
 
 
 def test_parameters_can_be_mapped():

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from hypergnn._utils.checks import check_size, check_structure
 from hypergnn._utils.exact import AT_ONCE, Floats, Ids, first_by, products, squared_lengths
+from hypergnn._utils.transforms import plain_values, untransformed
 from hypergnn.functional.checks import Features, check_features
 from hypergnn.functional.projection import to_dense
 from hypergnn.structures.hypergraph import Hypergraph
@@ -167,8 +168,9 @@ def following(x: Features, H: Hypergraph, *, neighbours: int = 10, clusters: int
         raise ValueError(f"x must have shape ({H.n_vertices}, features), of one trial; got {tuple(x.shape)}.")
     check_size("neighbours", neighbours)
     n_clusters = round(H.n_vertices**0.5) if clusters is None else check_size("clusters", clusters)
-    with torch.no_grad():
-        rows, n = to_dense(x).float(), H.n_vertices
+    values = plain_values("x", x) if isinstance(x, Tensor) else x
+    with torch.no_grad(), untransformed():
+        rows, n = to_dense(values).float(), H.n_vertices
         vertex, hyperedge = [H.vertex.cpu().numpy()], [H.hyperedge.cpu().numpy()]
         total = H.n_hyperedges
         if neighbours and n:

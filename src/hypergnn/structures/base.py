@@ -19,6 +19,7 @@ from torch.utils import _pytree as pytree
 from torch.utils.weak import WeakTensorKeyDictionary
 
 from hypergnn._utils.pairs import check_range
+from hypergnn._utils.transforms import untransformed
 from hypergnn.structures.incidence import Incidence
 
 T = TypeVar("T")
@@ -353,17 +354,16 @@ def ways(H: TwoSided | tuple[TwoSided, TwoSided], direction: Direction) -> tuple
 def derived(owner: Any, key: Any, make: Callable[[], T]) -> T:
     """What ``make`` makes of a structure or of one of its tensors, cached as long as that lives.
 
-    This is the only cache of derived factors. Nothing is cached while a program is traced or transformed.
+    This is the only cache of derived factors. Nothing is cached while a program is traced, or of a tensor while it is
+    transformed.
     """
-    if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
+    is_tensor = isinstance(owner, Tensor)
+    if torch.compiler.is_compiling() or (is_tensor and torch._C._are_functorch_transforms_active()):
         return make()
     cache: dict[Any, Any]
-    if isinstance(owner, Tensor):
-        cache = _of_tensors.setdefault(owner, {})
-    else:
-        cache = owner.__dict__.setdefault("_derived", {})
+    cache = _of_tensors.setdefault(owner, {}) if is_tensor else owner.__dict__.setdefault("_derived", {})
     if key not in cache:
-        with torch.inference_mode(False), torch.no_grad():  # the next caller may need a gradient
+        with torch.inference_mode(False), torch.no_grad(), untransformed():  # the next caller may need a gradient
             cache[key] = make()
     made: T = cache[key]
     return made
