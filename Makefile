@@ -28,7 +28,7 @@ run: $(RUN) ## reproduce the paper's main comparison on Cora and write a report 
 data: $(RUN) ## fetch and check the datasets that the tests read
 	$(BIN)/hypergnn data fetch cora citeseer pubmed 20news
 
-results: $(DEV) ## reproduce every table with 100 trials per cell into results/: hours; run again to resume
+results: $(DEV) ## reproduce every table of the paper with 100 trials per cell into results/: hours; run again to resume
 	$(BIN)/hypergnn reproduce --all --keep results
 	$(MAKE) docs
 

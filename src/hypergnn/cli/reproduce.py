@@ -35,7 +35,7 @@ def register(commands: Commands) -> None:
     )
     parser.add_argument("tables", nargs="*", metavar="TABLE", help=", ".join(TABLE_NAMES))
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--all", action="store_true", help="every table but deep, which takes a day")
+    which.add_argument("--all", action="store_true", help="every table of the paper, a few hours")
     which.add_argument("--quick", action="store_true", help="10 trials of baselines on Cora, a few minutes")
     parser.add_argument("--trials", type=int, metavar="N", help="trials per cell (default: 100; quick: 10)")
     parser.add_argument("--dataset", nargs="+", metavar="NAME", help="only the cells of these datasets")
@@ -99,6 +99,7 @@ def _chosen(arguments: argparse.Namespace, own: Own) -> tuple[list[Table], list[
     from hypergnn._utils.checks import check_choice
     from hypergnn.datasets import available
     from hypergnn.experiments.beyond import ALL
+    from hypergnn.experiments.paper import TABLES
 
     if arguments.tables and (arguments.all or arguments.quick):
         raise ValueError("TABLE must not be combined with --all or --quick. Omit one of them.")
@@ -108,11 +109,7 @@ def _chosen(arguments: argparse.Namespace, own: Own) -> tuple[list[Table], list[
         check_choice("--dataset", name, (*available(), *own.datasets))
     is_quick = not arguments.all and not arguments.tables
     trials = arguments.trials if arguments.trials is not None else _QUICK_TRIALS if is_quick else _TRIALS
-    names = (
-        [name for name in ALL if name != "deep"]
-        if arguments.all
-        else list(dict.fromkeys(arguments.tables)) or ["baselines"]
-    )
+    names = list(TABLES) if arguments.all else list(dict.fromkeys(arguments.tables)) or ["baselines"]
     tables = own.added([ALL[name] for name in names])
     if arguments.cell is not None:
         first = next(cell.name for table in tables for cell in table.cells)
