@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -295,6 +296,7 @@ def _directed_layers() -> tuple[nn.Module, ...]:
     made = (
         hg.HypergraphConv(_WIDTH, 2, direction="both", learn_weight=True),
         hg.HypergraphConv(_WIDTH, 2, normalization="none", direction="backward"),
+        hg.HypergraphConv(_WIDTH, 2, direction="undirected"),
         hg.HypergraphAttention(_WIDTH, 2, heads=2, direction="both"),
         hg.HypergraphAttention(_WIDTH, 2, direction="undirected"),
         hg.layers.SpectralConv(_WIDTH, 2),
@@ -334,3 +336,28 @@ def _small_data() -> hg.Dataset:
 @cache
 def _small_graph() -> hg.Graph:
     return hg.Graph.from_links([0, 1, 2, 3], [1, 2, 3, 4], 6)
+
+
+def _first(layer: nn.Module, structure: Any) -> None:
+    if structure.n_vertices <= 50_000:
+        layer(_features(structure.n_vertices), structure)
+
+
+_METHODS: tuple[Callable[[Any], Any], ...] = (
+    lambda H: H.to_scipy(),
+    lambda H: H.to_hyperedges(),
+    lambda H: H.around([0]),
+    lambda H: H.remove([0]),
+    lambda H: H.add([]),
+)
+FIRST_USES: dict[type, tuple[Callable[[Any], Any], ...]] = {
+    hg.Hypergraph: (*_METHODS, *(partial(_first, one) for one in _layers())),
+    hg.DirectedHypergraph: (
+        *_METHODS,
+        lambda H: H.undirected(),
+        lambda H: H.reversed().to_scipy(),
+        *(partial(_first, one) for one in _directed_layers()),
+    ),
+    hg.Graph: tuple(partial(_first, one) for one in _graph_layers()),
+}
+"""What may be the first thing that is done with a structure of a file, by its kind."""

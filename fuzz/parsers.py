@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from random import Random
 from typing import Any, NamedTuple
@@ -20,6 +21,7 @@ from hypergnn.distributed.heads import read_head
 from hypergnn.experiments.markdown import results_page
 from hypergnn.experiments.results import Results
 from hypergnn.loader.features import rows_of
+from hypergnn.structures import stored
 from hypergnn.training import Result, engine, ledger, sampled
 from hypergnn.training.checkpoints import Checkpoints
 from hypergnn.training.plan import Task
@@ -64,10 +66,22 @@ _KINDS: dict[str, tuple[Any, Callable[..., None]]] = {
 }
 
 
+def _read_at_first_use(kind: Any, path: Path) -> None:
+    """Load the file as if it were large, so that nothing is read before it is used, once for each first use."""
+    before, stored.AT_ONCE = stored.AT_ONCE, 0
+    try:
+        for use in operators.FIRST_USES[kind]:
+            with suppress(ValueError):
+                use(kind.load(path))
+    finally:
+        stored.AT_ONCE = before
+
+
 def _structures(folder: Path) -> Use:
     file = next((name for name in _KINDS if (folder / f"{name}.safetensors").exists()), "graph")
     kind, use = _KINDS[file]
     path, refused = folder / f"{file}.safetensors", False
+    _read_at_first_use(kind, path)
     try:
         verified = kind.load(path, verify=True)
     except ValueError:

@@ -209,6 +209,31 @@ KERNELS = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("tail_members", [0, 2**30]),
+        ("head_members", [-1]),
+        ("_sender_degree", [7.0, 1, 0]),
+        ("_receiver_degree", [0.0, 0, 9]),
+    ],
+)
+@pytest.mark.parametrize("direction", ["forward", "backward", "both", "undirected"])
+def test_directions_of_a_damaged_file_are_refused(name, values, direction, path, monkeypatch):
+    monkeypatch.setattr(stored_files, "AT_ONCE", 0)  # as if it were large
+    hg.DirectedHypergraph.from_hyperedges([([0, 1], [2])], n_vertices=3, weight=[2.0]).save(path)
+    changed = torch.tensor(values, dtype=torch.float64 if name.endswith("degree") else torch.int32)
+    rewrite(path, {name: changed}, "DirectedHypergraph")
+    for use in (
+        lambda H: hg.HypergraphConv(2, 2, direction=direction)(torch.ones(3, 2), H),
+        lambda H: H.around([0], direction=direction),
+        lambda H: H.undirected(),
+        lambda H: H.reversed(),
+    ):
+        with pytest.raises(ValueError, match=r"structure\.safetensors is damaged"):
+            use(hg.DirectedHypergraph.load(path))
+
+
 def test_verifying_notices_names_that_occur_twice(path):
     make(vertex_names=list("abcd"), hyperedge_names=[5, 6, 7]).save(path)
     rewrite(path, {"vertex_names": torch.tensor(list(b'["a","b","a","d"]'), dtype=torch.uint8)})

@@ -55,7 +55,7 @@ class DirectedHypergraph(StoredStructure, Editable):
         shares_pairs: Whether tails and heads are the same pairs.
         vertex_names: What each vertex is called, ``(N,)``, if that is known.
         hyperedge_names: What each hyperedge is called, ``(M,)``, if that is known.
-        time: When each hyperedge is, ``(M,)``, numbers or dates; see :meth:`window`.
+        time: The time of each hyperedge, ``(M,)``, numbers or dates; see :meth:`window`.
 
     Example:
         >>> import hypergnn as hg
@@ -114,7 +114,7 @@ class DirectedHypergraph(StoredStructure, Editable):
             centroid: Vertex around which each hyperedge was built, ``(n_hyperedges,)``, -1 where there is none.
             vertex_names: What each vertex is called, ``(n_vertices,)``, no two alike.
             hyperedge_names: What each hyperedge is called, ``(n_hyperedges,)``, no two alike.
-            time: When each hyperedge is, ``(n_hyperedges,)``, numbers or dates.
+            time: The time of each hyperedge, ``(n_hyperedges,)``, numbers or dates.
 
         Raises:
             TypeError: If ids are not integers.
@@ -269,6 +269,7 @@ class DirectedHypergraph(StoredStructure, Editable):
             >>> DirectedHypergraph.from_hyperedges([([0], [1, 2])], n_vertices=3).reversed().to_hyperedges()
             [([1, 2], [0])]
         """
+        self.check()
         return self.derived("reversed", self._reversed)
 
     def _reversed(self) -> DirectedHypergraph:
@@ -305,7 +306,7 @@ class DirectedHypergraph(StoredStructure, Editable):
             weight: Their weights; all ones if omitted.
             centroid: Their centroids, -1 where there is none.
             hyperedge_names: Their names, if the others have names.
-            time: When they are, if the others have a time.
+            time: Their times, if the others have times.
 
         Example:
             >>> H = DirectedHypergraph.from_hyperedges([([0], [1])], n_vertices=3)
@@ -353,6 +354,7 @@ class DirectedHypergraph(StoredStructure, Editable):
             >>> DirectedHypergraph.from_hyperedges([([0], [1, 2])], n_vertices=4).undirected().to_hyperedges()
             [[0, 1, 2]]
         """
+        self.check()
         together = (as_matrix(self.tails) + as_matrix(self.heads)).tocoo()
         sizes = (self.n_vertices, self.n_hyperedges)
         names = (self.vertex_names, self.hyperedge_names, self.time)
@@ -392,6 +394,7 @@ class DirectedHypergraph(StoredStructure, Editable):
         check_choice("direction", direction, DIRECTIONS)
         if direction == "forward":
             return (self,)
+        self.check()  # what is derived from it does not know where it comes from
         if direction == "undirected":
             return (self.derived("undirected", self.undirected),)
         return (self.reversed(),) if direction == "backward" else (self, self.reversed())

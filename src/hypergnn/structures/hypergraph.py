@@ -50,7 +50,7 @@ class Hypergraph(StoredStructure, Editable):
         is_centred: Whether every hyperedge has a centroid.
         vertex_names: What each vertex is called, ``(N,)``, if that is known; names 0, 1, 2, … are no names.
         hyperedge_names: What each hyperedge is called, ``(M,)``, if that is known.
-        time: When each hyperedge is, ``(M,)``, numbers or dates; see :meth:`window`.
+        time: The time of each hyperedge, ``(M,)``, numbers or dates; see :meth:`window`.
 
     Example:
         >>> H = Hypergraph.from_hyperedges([[0, 1, 2], [1, 2, 3]], n_vertices=5, weight=[1.0, 3.0])
@@ -102,7 +102,7 @@ class Hypergraph(StoredStructure, Editable):
             centroid: Vertex around which each hyperedge was built, ``(n_hyperedges,)``, -1 where there is none.
             vertex_names: What each vertex is called, ``(n_vertices,)``, no two alike.
             hyperedge_names: What each hyperedge is called, ``(n_hyperedges,)``, no two alike.
-            time: When each hyperedge is, ``(n_hyperedges,)``, numbers or dates.
+            time: The time of each hyperedge, ``(n_hyperedges,)``, numbers or dates.
 
         Raises:
             TypeError: If ids are not integers.
@@ -307,7 +307,7 @@ class Hypergraph(StoredStructure, Editable):
             weight: Their weights; all ones if omitted.
             centroid: Their centroids, -1 where there is none.
             hyperedge_names: Their names, if the others have names.
-            time: When they are, if the others have a time.
+            time: Their times, if the others have times.
 
         Example:
             >>> H = Hypergraph.from_hyperedges([[0, 1]], n_vertices=3)
