@@ -106,10 +106,23 @@ def test_union_of_different_vertices_is_refused():
         union(H, named([[0]], None, n_vertices=4))
     with pytest.raises(ValueError, match="vertex 1 is 'b' in one and 'c' in another"):
         union(H, named([[0]], None, vertex_names=["a", "c", "b"]))
-    with pytest.raises(TypeError, match=r"union\(G, H\); got list"):
+    with pytest.raises(TypeError, match=r"union\(G, H\), all directed or none; got list"):
         union([H, H])
     with pytest.raises(TypeError, match="got nothing"):
         union()
+
+
+def test_directed_hypergraphs_are_united_and_thinned_out():
+    D = hg.DirectedHypergraph.from_hyperedges([([0, 1], [2]), ([2], [2])], 3, [2.0, 3.0], hyperedge_names=["a", "b"])
+    E = hg.DirectedHypergraph.from_hyperedges([([], [0, 1])], 3, hyperedge_names=["c"])
+    both = union(D, E)
+    assert both.to_hyperedges() == [([0, 1], [2]), ([2], [2]), ([], [0, 1])]
+    assert both.weight.tolist() == [2.0, 3.0, 1.0]
+    assert both.hyperedge_names.tolist() == ["a", "b", "c"]
+    assert drop_hyperedges(both).hyperedge_names.tolist() == ["a", "c"]
+    assert drop_hyperedges(both, max_size=2).to_hyperedges() == [([], [0, 1])]
+    with pytest.raises(TypeError, match="all directed or none; got DirectedHypergraph, Hypergraph"):
+        union(D, D.undirected())
 
 
 def test_remaining_hyperedges_keep_weights_centroids_and_names():
@@ -126,3 +139,8 @@ def test_remaining_hyperedges_keep_weights_centroids_and_names():
     assert drop_hyperedges(H, min_size=9).n_hyperedges == 0
     with pytest.raises(ValueError, match="max_size must be at least min_size, 2; got 1"):
         drop_hyperedges(H, max_size=1)
+
+
+def test_a_graph_has_no_directions():
+    with pytest.raises(TypeError, match=r"directed=True needs a sparse matrix of arcs"):
+        from_neighbourhoods(hg.Graph.from_links([0], [1], n_vertices=2), directed=True)

@@ -7,6 +7,7 @@ from torch.testing import assert_close
 
 import hypergnn as hg
 from hypergnn.functional import co_occurrence
+from hypergnn.functional.mutual_information import cached_co_occurrence
 
 
 def shared_words(seed=0, n_vertices=60, n_hyperedges=9):
@@ -53,7 +54,10 @@ def test_many_hyperedges_are_embedded_like_few(monkeypatch):
 
 def test_it_is_computed_once_and_does_not_depend_on_numbers():
     H = shared_words()
-    assert co_occurrence(H, 3) is co_occurrence(H, 3)
+    assert cached_co_occurrence(H, 3) is cached_co_occurrence(H, 3)
+    before = co_occurrence(H, 3).clone()
+    co_occurrence(H, 3).zero_()
+    assert torch.equal(co_occurrence(H, 3), before), "what is handed out is not what is cached"
     order = np.random.default_rng(1).permutation(9)
     other = hg.Hypergraph.from_hyperedges([H.to_hyperedges()[e] for e in order], H.n_vertices)
     assert_close(co_occurrence(other, 3), co_occurrence(H, 3)[order], atol=1e-4, rtol=1e-4)

@@ -1,11 +1,13 @@
 """Nearest rows are the first by (similarity, number), found in parts and whatever the number of threads."""
 
 import numpy as np
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.structures import hypergraph, random
 
+import hypergnn as hg
 from hypergnn.functional import following
 from hypergnn.functional.near_rows import clusters_of_rows, nearest_rows
 
@@ -48,3 +50,11 @@ def test_a_row_between_two_centres_joins_the_first():
     x = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, 1.0]])
     assert clusters_of_rows(x, 2).tolist() == clusters_of_rows(x.double(), 2).tolist()
     assert len(set(clusters_of_rows(x, 2)[2:].tolist())) == 1
+
+
+def test_rows_that_cannot_be_followed_are_refused():
+    H = hg.Hypergraph.from_hyperedges([[0, 1]], 2)
+    with pytest.raises(ValueError, match="x must be finite, because hyperedges follow it"):
+        following(torch.tensor([[1.0], [torch.nan]]), H)
+    with pytest.raises(TypeError, match="rows of different members of a batch are not neighbours"):
+        following(torch.ones(4, 1), hg.batch([H, H]))

@@ -29,8 +29,7 @@ def through_hif(H, folder):
 
 
 def through_scipy(H, _):
-    tails, heads, weight = io.to_scipy(H, ignore=("names", "centroids"))
-    return io.from_scipy(tails, weight, heads=heads)
+    return io.from_scipy(*io.to_scipy(H, ignore=("names", "centroids")))
 
 
 WAYS = {
@@ -223,7 +222,7 @@ def test_libraries_without_directions_refuse_them(write):
 
 
 def test_scipy_matrices_of_other_shapes_are_refused():
-    tails, _, weight = io.to_scipy(made("a path"))
+    tails, weight, _ = io.to_scipy(made("a path"))
     with pytest.raises(ValueError, match=r"heads must have the shape of tails, \(6, 2\)"):
         io.from_scipy(tails, weight, heads=tails[:3])
 
@@ -239,7 +238,7 @@ def test_tables_have_a_column_of_roles(ending, tmp_path):
     assert again.to_hyperedges() == [([0, 1], [2]), ([2], [0, 2])]
     assert again.vertex_names.tolist() == ["A", "B", "C"]
     assert again.weight.tolist() == [1.0, 2.0]
-    with pytest.raises(ValueError, match="the columns 'role'"):
+    with pytest.raises(ValueError, match="has a column 'role': give role='role' to read it"):
         io.read_incidence_table(path, weight="weight")
 
 

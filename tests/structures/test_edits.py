@@ -1,7 +1,7 @@
 """Hypergraphs that change: any sequence of edits gives what a structure built at once gives, to the bit."""
 
 import time
-from datetime import date
+from datetime import date, datetime, timedelta, timezone
 from functools import partial
 
 import numpy as np
@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import structures
 
-from hypergnn import DirectedHypergraph, Hypergraph
+from hypergnn import DirectedHypergraph, Hypergraph, batch
 
 WEIGHTS = st.floats(0.1, 10)
 
@@ -211,3 +211,35 @@ def test_what_is_added_takes_part(normalization):
     x = torch.rand(4, 3)
     results = [functional.hypergraph_conv(x, one, normalization=normalization) for one in (H, again)]
     assert torch.equal(*results)
+
+
+def test_nothing_new_needs_no_names():
+    H = Hypergraph.from_hyperedges([[0, 1]], 2, vertex_names=["a", "b"], hyperedge_names=["h"])
+    assert H.add([]).equals(H)
+    assert H.add_vertices(0).equals(H)
+    with pytest.raises(
+        ValueError, match=r"vertex_names must be given for new ones .*: the others have names, so give some"
+    ):
+        H.add_vertices(1)
+
+
+def test_a_batch_is_edited_member_by_member():
+    both = batch([Hypergraph.from_hyperedges([[0, 1]], 2)] * 2)
+    for edit in (lambda: both.add([[0]]), lambda: both.remove([0]), lambda: both.add_vertices(1)):
+        with pytest.raises(TypeError, match="a batch cannot be edited; edit its members"):
+            edit()
+
+
+def test_ids_beyond_all_numbers_are_unknown():
+    H = Hypergraph.from_hyperedges([[0, 1]], 2)
+    with pytest.raises(ValueError, match=f"ids of the 1 hyperedges that are there, from 0; got {2**63 + 5}"):
+        H.remove(np.array([2**63 + 5], dtype=np.uint64))
+
+
+def test_times_that_would_change_are_refused():
+    H = Hypergraph.from_hyperedges([[0, 1]], 2, time=[2**60 + 1])
+    with pytest.raises(ValueError, match="time must be whole numbers for all hyperedges"):
+        H.add([[0]], time=[0.5])
+    aware = datetime(2024, 1, 1, tzinfo=timezone(timedelta(hours=5)))
+    with pytest.raises(ValueError, match="time must have no time zone"):
+        Hypergraph.from_hyperedges([[0, 1]], 2, time=[aware])

@@ -243,6 +243,8 @@ def as_times(values: Any, size: int, name: str = "time") -> Names | None:
     if values is None:
         return None
     times = as_array(values).copy()
+    if times.dtype.kind == "O" and any(getattr(one, "tzinfo", None) is not None for one in times.ravel()):
+        raise ValueError(f"{name} must have no time zone; convert all to one, e.g. with astimezone, and drop it.")
     if times.dtype.kind == "O" and times.size and all(isinstance(one, (date, np.datetime64)) for one in times):
         times = times.astype("datetime64[us]")
     if times.shape != (size,):

@@ -40,7 +40,14 @@ def joined_times(times: Sequence[Names | None], sizes: Sequence[int]) -> Names |
     if len({one.dtype.kind == "M" for one in known}) > 1:
         kinds = " and ".join(dict.fromkeys(str(one.dtype) for one in known))
         raise ValueError(f"time must be numbers for all hyperedges or dates for all; got {kinds}.")
-    return as_times(np.concatenate(known), sum(one.size for one in known))
+    joined = np.concatenate(known)
+    if joined.dtype.kind == "f" and any(
+        one.dtype.kind in "iu" and not np.array_equal(one.astype(float).astype(one.dtype), one) for one in known
+    ):
+        raise ValueError(
+            "time must be whole numbers for all hyperedges: some are too large for numbers with a fraction."
+        )
+    return as_times(joined, joined.size)
 
 
 def plain_times(times: Names) -> list[Any]:

@@ -35,7 +35,7 @@ def from_neighbourhoods(
         vertex_names: Names of the vertices, all different.
 
     Raises:
-        TypeError: If ``graph`` is neither a graph nor a sparse matrix.
+        TypeError: If ``graph`` is neither a graph nor a sparse matrix, or a graph and ``directed``.
         ValueError: If the adjacency matrix is not square or holds anything other than zeros and ones.
 
     Example:
@@ -51,6 +51,11 @@ def from_neighbourhoods(
     """
     hops = check_size("hops", hops, minimum=1)
     if directed:
+        if isinstance(graph, Graph):
+            raise TypeError(
+                "directed=True needs a sparse matrix of arcs, with entry (i, j) for an arc from i to j; got a Graph, "
+                "whose links have no direction."
+            )
         return _directed(_links_of(graph), centroid, hops, vertex_names)
     if not isinstance(graph, Graph):
         graph = _as_graph(graph)

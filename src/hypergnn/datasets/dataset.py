@@ -152,7 +152,7 @@ class Dataset:
                 "median": float(np.median(sizes)) if sizes.size else 0.0,
                 "max": int(sizes.max(initial=0)),
             },
-            "incidences": self.hypergraph.n_incidences,
+            "incidences": members.n_incidences,
             "links": None if self.graph is None else self.graph.n_links,
             "features": self.n_features,
             "density": n_known / max(self.x.shape[0] * self.n_features, 1),

@@ -16,8 +16,8 @@ from hypergnn.construct import weighted_by_inverse_frequency
 from hypergnn.datasets import Dataset
 from hypergnn.explanations.explanation import Attended, Explanation
 from hypergnn.explanations.parts import EXPLAINED, Call, Part, Way, attention_of, parts_of, ways_of
-from hypergnn.functional import co_occurrence
 from hypergnn.functional.checks import Features
+from hypergnn.functional.mutual_information import cached_co_occurrence
 from hypergnn.kernels import elu_dropout
 from hypergnn.layers import Layer
 from hypergnn.loader.receptive_field import Structure
@@ -250,7 +250,7 @@ def run_network(network: Network, x: Features, structures: Sequence[Structure | 
         raise ValueError(f"model must have no norm to be explained; got norm={network.config.norm!r}.")
     calls, of_hyperedges = [], None
     if network.config.hyperedge_features == "co-occurrence":
-        of_hyperedges = co_occurrence(cast(Hypergraph, structures[-1])).to(x.dtype)
+        of_hyperedges = cached_co_occurrence(cast(Hypergraph, structures[-1])).to(x.dtype)
     given = (*structures, *([] if of_hyperedges is None else [of_hyperedges]))
     for layer in cast(list[Layer], list(network.layers)):
         linear = layer._linear(x, *given)

@@ -36,6 +36,11 @@ def co_occurrence(H: Hypergraph, dimensions: int = DIMENSIONS) -> Tensor:
         >>> bool((u[0] @ u[1] > u[0] @ u[2]).item())
         True
     """
+    return cached_co_occurrence(H, dimensions).clone()
+
+
+def cached_co_occurrence(H: Hypergraph, dimensions: int = DIMENSIONS) -> Tensor:
+    """What :func:`co_occurrence` gives, always the same tensor, which must not be changed."""
     check_structure("H", H, Hypergraph, "from_hyperedges(…), or use undirected() of a directed one")
     check_size("dimensions", dimensions, minimum=1)
     H.check()

@@ -18,6 +18,7 @@ from hypergnn._utils.exact import AT_ONCE, Floats, Ids, first_by, products, squa
 from hypergnn._utils.transforms import plain_values, untransformed
 from hypergnn.functional.checks import Features, check_features
 from hypergnn.functional.projection import to_dense
+from hypergnn.structures.batches import HypergraphBatch
 from hypergnn.structures.hypergraph import Hypergraph
 
 _AT_ONCE = 1 << 22
@@ -154,7 +155,8 @@ def following(x: Features, H: Hypergraph, *, neighbours: int = 10, clusters: int
         clusters: Number of clusters; the square root of ``N`` if omitted, 0 for none.
 
     Returns:
-        The hyperedges of ``H``, then those of the rows, then the clusters, all new ones with weight 1.
+        The hyperedges of ``H``, then those of the rows, then the clusters, all new ones with weight 1; without names,
+        times and centroids.
 
     Example:
         >>> H = Hypergraph.from_hyperedges([[0, 3]], n_vertices=4)
@@ -163,6 +165,10 @@ def following(x: Features, H: Hypergraph, *, neighbours: int = 10, clusters: int
         [[0, 3], [0, 1], [0, 1], [2, 3], [2, 3], [0, 1], [2, 3]]
     """
     check_structure("H", H, Hypergraph, "from_hyperedges(…), or use undirected() of a directed one")
+    if isinstance(H, HypergraphBatch):
+        raise TypeError(
+            "H must be one hypergraph: rows of different members of a batch are not neighbours. Use batch.split()."
+        )
     check_features(x, H.n_vertices, H.device)
     if len(x.shape) != 2:
         raise ValueError(f"x must have shape ({H.n_vertices}, features), of one trial; got {tuple(x.shape)}.")
@@ -170,7 +176,9 @@ def following(x: Features, H: Hypergraph, *, neighbours: int = 10, clusters: int
     n_clusters = round(H.n_vertices**0.5) if clusters is None else check_size("clusters", clusters)
     values = plain_values("x", x) if isinstance(x, Tensor) else x
     with torch.no_grad(), untransformed():
-        rows, n = to_dense(values).float(), H.n_vertices
+        rows, n = to_dense(values), H.n_vertices
+        if not bool(rows.isfinite().all()):
+            raise ValueError("x must be finite, because hyperedges follow it; got nan or inf.")
         vertex, hyperedge = [H.vertex.cpu().numpy()], [H.hyperedge.cpu().numpy()]
         total = H.n_hyperedges
         if neighbours and n:

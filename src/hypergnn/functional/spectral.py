@@ -46,8 +46,10 @@ def spectral_conv(x: Tensor, H: TwoSided, *, phase: float = 0.25) -> Tensor:
     if not isinstance(H, (DirectedHypergraph, Hypergraph)):
         raise TypeError(f"H must be a DirectedHypergraph or a Hypergraph; got {type(H).__name__}.")
     check_number("phase", phase, below=1)
-    real = x.real if x.is_complex() else x
+    real = x.real if isinstance(x, Tensor) and x.is_complex() else x
     check_features(real, H.n_vertices, H.device)
+    if real.layout != torch.strided:
+        raise TypeError("x must be dense, because its result is complex; convert it with x.to_dense().")
     whole, turn = H.derived(("phases", phase, real.dtype), lambda: _phases(H, phase, real.dtype))
     left, middle, right = scalings(whole, "symmetric", real.dtype)
     parts = torch.stack([real, x.imag if x.is_complex() else torch.zeros_like(real)], -2)  # (..., N, 2, F)

@@ -39,11 +39,11 @@ def to_scipy(H: Hypergraph, *, ignore: Collection[str] = ()) -> tuple[sparse.csr
 @overload
 def to_scipy(
     H: DirectedHypergraph, *, ignore: Collection[str] = ()
-) -> tuple[sparse.csr_array, sparse.csr_array, Weights]: ...
+) -> tuple[sparse.csr_array, Weights, sparse.csr_array]: ...
 def to_scipy(H: Hypergraph | DirectedHypergraph, *, ignore: Collection[str] = ()) -> tuple[Any, ...]:
     """Return the ``(N, M)`` incidence matrix of zeros and ones, and the ``(M,)`` hyperedge weights.
 
-    Of a directed hypergraph, return the matrix of the tails, the matrix of the heads, and the weights.
+    Of a directed hypergraph, return the matrix of the tails, the weights, and the matrix of the heads.
 
     Args:
         H: The hypergraph.
@@ -58,16 +58,17 @@ def to_scipy(H: Hypergraph | DirectedHypergraph, *, ignore: Collection[str] = ()
     """
     check_holds(H, "an incidence matrix", ("names", "centroids", "times"), ignore)
     weight = H.weight.cpu().numpy().copy()
-    return (*H.to_scipy(), weight) if isinstance(H, DirectedHypergraph) else (H.to_scipy(), weight)
+    if isinstance(H, DirectedHypergraph):
+        tails, heads = H.to_scipy()
+        return tails, weight, heads
+    return H.to_scipy(), weight
 
 
 @overload
-def from_scipy(incidence: Sparse, weight: Any = None, *, heads: None = None) -> Hypergraph: ...
+def from_scipy(incidence: Sparse, weight: Any = None, heads: None = None) -> Hypergraph: ...
 @overload
-def from_scipy(incidence: Sparse, weight: Any = None, *, heads: Sparse) -> DirectedHypergraph: ...
-def from_scipy(
-    incidence: Sparse, weight: Any = None, *, heads: Sparse | None = None
-) -> Hypergraph | DirectedHypergraph:
+def from_scipy(incidence: Sparse, weight: Any, heads: Sparse) -> DirectedHypergraph: ...
+def from_scipy(incidence: Sparse, weight: Any = None, heads: Sparse | None = None) -> Hypergraph | DirectedHypergraph:
     """Make a hypergraph from a sparse ``(N, M)`` matrix of zeros and ones and the hyperedge weights.
 
     Args:
@@ -82,8 +83,8 @@ def from_scipy(
         >>> H = Hypergraph.from_hyperedges([[0, 1], [1]], n_vertices=3, weight=[1.0, 2.0])
         >>> io.from_scipy(*io.to_scipy(H)).equals(H)
         True
-        >>> tails, heads, weight = io.to_scipy(hg.DirectedHypergraph.from_hyperedges([([0], [1, 2])], n_vertices=3))
-        >>> io.from_scipy(tails, weight, heads=heads).to_hyperedges()
+        >>> tails, weight, heads = io.to_scipy(hg.DirectedHypergraph.from_hyperedges([([0], [1, 2])], n_vertices=3))
+        >>> io.from_scipy(tails, weight, heads).to_hyperedges()
         [([0], [1, 2])]
     """
     if heads is not None:

@@ -134,7 +134,7 @@ def read_incidence_table(
         for column in asked:
             if column not in names:
                 raise ValueError(f"the table must have one column {column!r}; the columns are {quoted(names, 20)}.")
-        for what, asked_for in (("weight", weight), ("time", time)):
+        for what, asked_for in (("weight", weight), ("role", role), ("time", time)):
             if asked_for is None and what in names and what not in asked and "attrs" not in ignore:
                 raise ValueError(
                     f"the table has a column {what!r}: give {what}={what!r} to read it, or ignore=('attrs',) to drop "

@@ -13,7 +13,7 @@ from torch.nn.functional import elu
 from torch.nn.modules import module
 
 from hypergnn.functional.checks import Features
-from hypergnn.functional.mutual_information import DIMENSIONS, co_occurrence
+from hypergnn.functional.mutual_information import DIMENSIONS, cached_co_occurrence
 from hypergnn.functional.pairwise import AnyGraph
 from hypergnn.functional.projection import drop, project
 from hypergnn.kernels.dropout import activate, dropout
@@ -200,7 +200,7 @@ class Network(nn.Module):
             by_structure.append(blocks[:n_layers])
             if self.config.hyperedge_features == "co-occurrence" and not self.has_own_layers:
                 dtype = next(self.parameters()).dtype
-                by_structure.append([co_occurrence(block).to(dtype) for block in blocks[:n_layers]])
+                by_structure.append([cached_co_occurrence(block).to(dtype) for block in blocks[:n_layers]])
         return list(zip(*by_structure, strict=True)) if by_structure else [()] * n_layers
 
     def _scores(self, x: Features, steps: Sequence[Step], known: Tensor | None = None) -> Tensor:

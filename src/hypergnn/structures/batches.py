@@ -83,6 +83,9 @@ class HypergraphBatch(Hypergraph):
             members.append(member.to(self.device))
         return members
 
+    def _here(self) -> HypergraphBatch:
+        raise TypeError("a batch cannot be edited; edit its members, batch.split(), and join them with hg.batch([…]).")
+
     def _to_tensors(self) -> dict[str, Tensor]:
         own = {"n_members": torch.tensor([self.n_members])}
         return (

@@ -20,7 +20,6 @@ from hypergnn._utils.checks import (
     Names,
     as_array,
     as_centroids,
-    as_ids,
     as_members,
     as_names,
     as_times,
@@ -95,7 +94,7 @@ class Editable(TwoSided):
             [[0, 1], [2]]
         """
         stays = np.ones(self.n_hyperedges, bool)
-        ids = as_ids("hyperedges", hyperedges, np.iinfo(np.int64).max, "n_hyperedges", minimum=np.iinfo(np.int64).min)
+        ids = check_ids("hyperedges", hyperedges, 1 << 64, "n_hyperedges", minimum=-(1 << 63))
         unknown = ids[(ids < 0) | (ids >= self.n_hyperedges)]
         if unknown.size:
             raise ValueError(
@@ -184,11 +183,11 @@ class Editable(TwoSided):
 
 def _followed(name: str, old: Names | None, new: Any, n_old: int, n_new: int) -> Names | None:
     """Old names, then new ones: either both or none."""
-    if new is None and old is None:
-        return None
+    if new is None and (old is None or n_new == 0):
+        return old
     if (old is None) != (new is None) and n_old:
-        has = "have names" if old is not None else "have none"
-        raise ValueError(f"{name} must be given for new ones if the others have names, and only then: these {has}.")
+        has = "the others have names, so give some" if old is not None else "the others have none, so omit them"
+        raise ValueError(f"{name} must be given for new ones if the others have names, and only then: {has}.")
     both = [one for one in (old, None if new is None else as_array(new)) if one is not None]
     return as_names(name, np.concatenate(both), n_old + n_new)
 

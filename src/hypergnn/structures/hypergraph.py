@@ -397,10 +397,14 @@ class Hypergraph(StoredStructure, Editable):
         H.derived("vertex", lambda: vertex)  # mapped already
         return H
 
+    def _listed(self) -> tuple[Ids, Ids]:
+        """Vertex and hyperedge of each incidence."""
+        return self.vertex.cpu().numpy(), self.hyperedge.cpu().numpy()
+
     def _rebuilt(self) -> Hypergraph:
         sizes = (self.n_vertices, self.n_hyperedges)
         names = (self.vertex_names, self.hyperedge_names)  # no two alike
-        return self.from_incidence(self.vertex, self.hyperedge, *sizes, self.weight, self.centroid, *names)
+        return self.from_incidence(*self._listed(), *sizes, self.weight, self.centroid, *names)
 
     def _check_content(self) -> None:
         as_weight(self.weight, self.n_hyperedges)
