@@ -36,6 +36,10 @@ def test_a_column_of_roles_makes_hyperedges_point(tables, capsys):
     plain = [*given[: given.index("--label")], "--vertex", "who", "--hyperedge", "letter", "--quiet"]
     assert main(["predict", f"{tables}/run0", *plain, "--role", "part"]) == 0
     assert capsys.readouterr().out.startswith("vertex,class,probability")
+    assert main(["predict", f"{tables}/run0", *plain]) == 2
+    assert "was trained on hyperedges that point, and those of mail do not: name the column" in capsys.readouterr().err
+    assert main(["predict", f"{tables}/run1", *plain, "--role", "part"]) == 2
+    assert "was trained on hyperedges that do not point, and those of mail do: omit" in capsys.readouterr().err
 
 
 def test_what_cannot_be_trained_is_refused_before_anything_is_written(tables, capsys):

@@ -52,6 +52,11 @@ def test_training_goes_on_with_later_tables(tmp_path, capsys, features):
     drawn = json.loads(capsys.readouterr().out)
     assert found["records"][0]["train_loss"] < drawn["records"][0]["train_loss"]
     assert main(["train", *later, *more, "--out", f"{tmp_path}/two"]) == 0  # nothing left to do
+    capsys.readouterr()
+    tables = later[: later.index("--label" if features else "--labels")]
+    assert main(["predict", f"{tmp_path}/two", *tables, "--quiet"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 41
+    assert main(["explain", f"{tmp_path}/two", "c35", *tables, "--quiet"]) == 0
 
 
 @pytest.mark.slow
@@ -61,7 +66,7 @@ def test_what_does_not_fit_is_refused(tmp_path, capsys):
     resume = ["--resume-from", f"{tmp_path}/one", "--quiet"]
     wrong = {
         "continues with the same kind of network": ["--hidden", "8", "--out", f"{tmp_path}/b"],
-        "asked for was hyper-attention": ["--model", "hyper-attention", "--out", f"{tmp_path}/b"],
+        "got hyper-attention": ["--model", "hyper-attention", "--out", f"{tmp_path}/b"],
         "--out must be another folder": ["--out", f"{tmp_path}/one"],
     }
     for message, given in wrong.items():

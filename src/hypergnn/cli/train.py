@@ -214,8 +214,6 @@ def data_and_config(arguments: argparse.Namespace, model: SavedModel | None) -> 
     data = load_data(arguments) if model is None else _known_data(arguments, model)
     config = config_of(arguments, data.name, model)
     data = with_needed_graph(data, config.model, quiet=arguments.quiet)
-    if model is not None and arguments.dataset is None and arguments.features is None:
-        data = _with_known_hyperedges(data, model)
     return data, config
 
 
@@ -226,12 +224,6 @@ def _known_data(arguments: argparse.Namespace, model: SavedModel) -> Dataset:
     encoder = encoder_of(arguments, model)
     arguments.known_features = None  # the labels may be another column of --features
     return load_data(arguments, encode_features=encoder or False)
-
-
-def _with_known_hyperedges(data: Dataset, model: SavedModel) -> Dataset:
-    from hypergnn.training.continuing import with_known_hyperedges
-
-    return with_known_hyperedges(data, model.about.get("feature_names"))
 
 
 def config_of(arguments: argparse.Namespace, dataset: str, model: SavedModel | None = None) -> Config:

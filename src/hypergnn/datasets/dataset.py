@@ -63,6 +63,8 @@ class Dataset:
     """How the hypergraph was built, if known."""
     encoding: Mapping[str, Any] | None = None
     """How words, dates and gaps of a table became features: the settings of a ``construct.TableEncoder``."""
+    has_memberships: bool = False
+    """Whether the features are memberships: a column for each hyperedge, with the name of the hyperedge."""
 
     def __post_init__(self) -> None:
         """Convert features and ids to the documented types and check that all parts fit together."""

@@ -119,7 +119,8 @@ def from_tables(
     used = [tables["labels"].roles[role] for role in ("label", "split")] if in_features else []
     names, place = _vertices(tables)
     H = _hypergraph(tables["incidences"], names, place)
-    x, feature_names, encoding = _features(tables.get("features"), used, encode_features) or _memberships(H)
+    found = _features(tables.get("features"), used, encode_features)
+    x, feature_names, encoding = _memberships(H) if found is None else found
     y, class_names, parts = _labels(tables.get("labels"), place, seed, (val, test))
     files = dict.fromkeys(Path(shown(table)).name for table in given.values() if is_file(table))
     opened = tables["incidences"].roles
@@ -135,6 +136,7 @@ def from_tables(
         source=", ".join(files) or "tables in memory",
         feature_names=feature_names,
         encoding=encoding,
+        has_memberships=found is None,
         construction=f"{opened['vertex']} × {made_of}",
     )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from scipy import sparse
 
 from hypergnn._utils.table_sources import quoted
 from hypergnn.datasets import Dataset
@@ -43,7 +42,7 @@ def check_same_network(model: SavedModel, config: Config) -> None:
     if model.network.config.model != config.model or shapes[0] != shapes[1]:
         raise ValueError(
             "a model continues with the same kind of network, width, depth, heads, skip connection and direction; it "
-            f"is {_described(model.network.config)}, asked for was {_described(config)}. Omit these settings."
+            f"is {_described(model.network.config)}, got {_described(config)}. Omit these settings."
         )
 
 
@@ -57,21 +56,6 @@ def with_classes(data: Dataset, class_names: tuple[str, ...]) -> Dataset:
         )
     number = np.array([*map(class_names.index, data.class_names), -1])
     return replace(data, y=number[data.y], class_names=class_names)
-
-
-def with_known_hyperedges(data: Dataset, known: list[str] | None) -> Dataset:
-    """Return data whose features are its memberships with the columns that a model knows; others are left out.
-
-    Hyperedges that nobody is in any more are columns of zeros; new ones are in the structure only.
-    """
-    if known is None or data.feature_names is None:
-        return data
-    place = {name: number for number, name in enumerate(data.feature_names)}
-    chosen = [(place[name], column) for column, name in enumerate(known) if name in place]
-    rows, columns = np.array(chosen, dtype=np.int64).reshape(-1, 2).T
-    ones = np.ones(rows.size, dtype=np.float32)
-    select = sparse.csr_array((ones, (rows, columns)), shape=(len(place), len(known)))
-    return replace(data, x=sparse.csr_array(sparse.csr_array(data.x) @ select), feature_names=tuple(known))
 
 
 def _described(config: Config) -> str:

@@ -8,11 +8,13 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 import torch
+from scipy import sparse
 
 from hypergnn._utils.table_sources import quoted
 from hypergnn.datasets import Dataset
 from hypergnn.models import Network, check_structures
 from hypergnn.persistence.models import SavedModel
+from hypergnn.structures.directed import DirectedHypergraph
 from hypergnn.training.plan import Task
 
 
@@ -53,7 +55,15 @@ def predict(
 
 
 def in_order(data: Dataset, model: SavedModel) -> Dataset:
-    """The dataset with its features in the order of training; raise ``ValueError`` if the features differ."""
+    """The dataset with its features in the order of training.
+
+    Features that are memberships have the columns that the model knows: hyperedges without members are zeros, and new
+    hyperedges are in the structure only.
+
+    Raises:
+        ValueError: If the features differ, or the hyperedges of one point and those of the other do not.
+    """
+    _check_directions(data, model)
     trained: Sequence[str] | None = model.about.get("feature_names")
     if trained is None or data.feature_names is None:
         if data.n_features != model.network.n_features:
@@ -65,9 +75,37 @@ def in_order(data: Dataset, model: SavedModel) -> Dataset:
         raise ValueError(f"the feature names of a model must be a list of text; its file has {trained!r:.60}.")
     place = {name: number for number, name in enumerate(data.feature_names)}
     missing, extra = [name for name in trained if name not in place], sorted(place.keys() - set(trained))
+    if data.has_memberships and model.about.get("memberships", True) and len(missing) < len(trained):
+        return _with_known_hyperedges(data, trained)
     if missing or extra:
         raise ValueError(
             f"the features of {data.name} must be those that the model was trained on; "
             + "; ".join(f"{what}: {quoted(names)}" for what, names in (("missing", missing), ("new", extra)) if names)
         )
     return replace(data, x=data.x[:, [place[name] for name in trained]], feature_names=tuple(trained))
+
+
+def _check_directions(data: Dataset, model: SavedModel) -> None:
+    """Raise if the hyperedges of the data point and those of training did not, or the other way round."""
+    points, pointed = isinstance(data.hypergraph, DirectedHypergraph), model.about.get("directed")
+    if pointed is None or points == pointed or model.network.config.direction == "undirected":
+        return
+    if pointed:
+        raise ValueError(
+            f"the model was trained on hyperedges that point, and those of {data.name} do not: name the column of tail "
+            "and head, --role COLUMN or role=…, or give a DirectedHypergraph."
+        )
+    raise ValueError(
+        f"the model was trained on hyperedges that do not point, and those of {data.name} do: omit --role or role=…, "
+        "or give H.undirected()."
+    )
+
+
+def _with_known_hyperedges(data: Dataset, known: Sequence[str]) -> Dataset:
+    """Data whose features are its memberships with the columns that a model knows."""
+    place = {name: number for number, name in enumerate(data.feature_names or ())}
+    chosen = [(place[name], column) for column, name in enumerate(known) if name in place]
+    rows, columns = np.array(chosen, dtype=np.int64).reshape(-1, 2).T
+    ones = np.ones(rows.size, dtype=np.float32)
+    select = sparse.csr_array((ones, (rows, columns)), shape=(len(place), len(known)))
+    return replace(data, x=sparse.csr_array(sparse.csr_array(data.x) @ select), feature_names=tuple(known))

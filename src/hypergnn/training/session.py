@@ -10,9 +10,11 @@ from statistics import mean, stdev
 from typing import Any, Protocol
 
 from hypergnn._utils.display import html_table
+from hypergnn.datasets import Dataset
 from hypergnn.models import Config, Ensemble, Network
 from hypergnn.persistence.files import refuse_link
 from hypergnn.persistence.models import save
+from hypergnn.structures.directed import DirectedHypergraph
 from hypergnn.training.best_model import MODEL_FILE, best_seed, problem
 from hypergnn.training.engine import Trial
 from hypergnn.training.ledger import Ledger
@@ -222,6 +224,8 @@ class Session:
             "data": self.data.name,
             "feature_names": self.data.feature_names,
             **({} if self.data.encoding is None else {"encoding": dict(self.data.encoding)}),
+            **({"memberships": self.data.has_memberships} if isinstance(self.data, Dataset) else {}),
+            "directed": isinstance(self.data.hypergraph, DirectedHypergraph),
             "seed": trial.seed,
             "val_loss": trial.loss["val"],
         }
