@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 import hypergnn as hg
+from hypergnn.estimators import comparison
 from hypergnn.estimators.comparison import choices, compare
 from hypergnn.models import KINDS
 
@@ -27,3 +28,15 @@ def test_models_must_be_different():
     with pytest.raises(ValueError, match="models must be different"):
         compare(data, ["mlp", "mlp"])
     assert set(KINDS) < set(choices())
+
+
+def test_hyperedges_that_follow_features_ignore_directions(monkeypatch):
+    seen = []
+
+    def accuracy(_, data, *__):
+        seen.append(type(data.hypergraph))
+        return 50.0
+
+    monkeypatch.setattr(comparison, "_accuracy", accuracy)
+    compare(hg.datasets.load("arrows"), ["hyper-conv", "dynamic-hyper-conv"], splits=1)
+    assert seen == [hg.DirectedHypergraph, hg.Hypergraph]

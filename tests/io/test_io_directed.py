@@ -237,6 +237,9 @@ def test_tables_have_a_column_of_roles(ending, tmp_path):
     again = io.read_incidence_table(path, weight="weight", role="role")
     assert again.to_hyperedges() == [([0, 1], [2]), ([2], [0, 2])]
     assert again.vertex_names.tolist() == ["A", "B", "C"]
+    turned = H.reversed()  # whose first vertices are heads
+    io.write_incidence_table(turned, path)
+    assert io.read_incidence_table(path, weight="weight", role="role").equals(turned)
     assert again.weight.tolist() == [1.0, 2.0]
     with pytest.raises(ValueError, match="has a column 'role': give role='role' to read it"):
         io.read_incidence_table(path, weight="weight")

@@ -159,7 +159,10 @@ PLAIN = structures.hypergraph("unit weights")
         (lambda: PLAIN.window(0, 1), "the hyperedges have no time"),
         (lambda: NAMED.window(4, 3), "stop must not be before start"),
         (lambda: NAMED.window(date(2024, 1, 1)), "start and stop must be of the kind of the times"),
-        (lambda: NAMED.window("soon"), "start must hold numbers or dates, all of one kind; got 'soon'"),
+        (
+            lambda: NAMED.window("soon"),
+            "start must hold numbers or dates, such as '2024-05-17', all of one kind; got 'soon'",
+        ),
         (lambda: NAMED.window(0, np.nan), "stop must be known and finite"),
         (
             lambda: Hypergraph.from_hyperedges([[0]], 1, time=["soon"]),
@@ -243,3 +246,9 @@ def test_times_that_would_change_are_refused():
     aware = datetime(2024, 1, 1, tzinfo=timezone(timedelta(hours=5)))
     with pytest.raises(ValueError, match="time must have no time zone"):
         Hypergraph.from_hyperedges([[0, 1]], 2, time=[aware])
+
+
+def test_dates_may_be_text():
+    H = Hypergraph.from_hyperedges([[0, 1], [1]], 2, time=["2024-01-01", "2024-02-01"])
+    assert H.window("2024-01-15").to_hyperedges() == [[1]]
+    assert H.time.dtype.kind == "M"

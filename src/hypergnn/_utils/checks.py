@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from datetime import date
 from typing import Any
@@ -17,6 +18,8 @@ Names = npt.NDArray[Any]
 """One name per vertex or hyperedge: strings, or ids of any other type."""
 _MOST_TRIALS = 10_000_000
 _TIMES = (int, float, date, np.datetime64)
+DATE = re.compile(r"-?\d{4,}-\d\d-\d\d([T ]\d\d(:\d\d(:\d\d(\.\d+)?)?)?)?")
+"""A date as ISO 8601 writes it, without a time zone."""
 
 
 def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
@@ -247,11 +250,17 @@ def as_times(values: Any, size: int, name: str = "time") -> Names | None:
         raise ValueError(f"{name} must have no time zone; convert all to one, e.g. with astimezone, and drop it.")
     if times.dtype.kind == "O" and times.size and all(isinstance(one, (date, np.datetime64)) for one in times):
         times = times.astype("datetime64[us]")
+    elif (
+        times.dtype.kind in "OU"
+        and times.size
+        and all(isinstance(one, str) and DATE.fullmatch(one) for one in times.ravel().tolist())
+    ):
+        times = times.astype("datetime64")
     if times.shape != (size,):
         raise ValueError(f"{name} must have shape ({size},), one entry per hyperedge; got {times.shape}.")
     if size and times.dtype.kind not in "iufM":
         odd = next((one for one in times.tolist() if isinstance(one, bool) or not isinstance(one, _TIMES)), times[0])
-        raise TypeError(f"{name} must hold numbers or dates, all of one kind; got {odd!r}.")
+        raise TypeError(f"{name} must hold numbers or dates, such as '2024-05-17', all of one kind; got {odd!r}.")
     if np.isnat(times).any() if times.dtype.kind == "M" else not np.isfinite(times.astype(float)).all():
         raise ValueError(f"{name} must be known and finite; got nan, inf or no date.")
     times.flags.writeable = False

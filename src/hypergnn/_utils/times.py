@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
 import numpy as np
 
-from hypergnn._utils.checks import Names, as_times
-
-_DATE = re.compile(r"-?\d{4,}-\d\d-\d\d([T ]\d\d(:\d\d(:\d\d(\.\d+)?)?)?)?")
+from hypergnn._utils.checks import DATE, Names, as_times
 
 
 def joined_times(times: Sequence[Names | None], sizes: Sequence[int]) -> Names | None:
@@ -79,7 +76,7 @@ def read_times(values: Sequence[Any]) -> Names | None:
     try:
         if all(isinstance(one, (int, float, np.integer, np.floating)) and not isinstance(one, bool) for one in values):
             return as_times(np.array(values), len(values))
-        if all(isinstance(one, str) and _DATE.fullmatch(one) for one in values):
+        if all(isinstance(one, str) and DATE.fullmatch(one) for one in values):
             return as_times(np.array(values, dtype="datetime64"), len(values))
         if all(isinstance(one, (date, np.datetime64)) and getattr(one, "tzinfo", None) is None for one in values):
             are_exact = all(isinstance(one, np.datetime64) for one in values)

@@ -87,6 +87,8 @@ def compare(
     accuracy: dict[str, list[float]] = {}
     for name in names:
         prepared = with_graph(replace(data, x=x), name) if name in KINDS else replace(data, x=x)
+        if name in KINDS and KINDS[name].is_dynamic:  # its own hyperedges do not point
+            prepared = replace(prepared, hypergraph=data.hypergraph.undirected())
         accuracy[name] = []
         for seed, parts in enumerate(drawn):
             accuracy[name].append(_accuracy(name, prepared, parts, seed, max_time))

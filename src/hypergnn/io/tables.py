@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,6 @@ from hypergnn.io.losses import check_holds, check_ignore, refuse
 from hypergnn.io.parts import labels, misread_names, number
 from hypergnn.persistence.files import replacing
 from hypergnn.structures.directed import DirectedHypergraph
-from hypergnn.structures.directed_parts import ROLES
 from hypergnn.structures.hypergraph import Hypergraph
 from hypergnn.structures.incidence import Ids
 
@@ -68,12 +67,12 @@ def write_incidence_table(
     if odd:
         vertices, hyperedges = labels(None, H.n_vertices), labels(None, H.n_hyperedges)
     check_holds(H, "a table of incidences", _WRITING[1:], [word for word in ignore if word != "names"])
-    pairs = (H.tails, H.heads) if isinstance(H, DirectedHypergraph) else (H.incidence,)
-    vertex = np.concatenate([one.rows().cpu().numpy() for one in pairs])
-    hyperedge = np.concatenate([one.members.cpu().numpy() for one in pairs])
+    vertex, hyperedge, *role = cast(tuple[Ids, ...], H._listed())  # the role only if directed
+    order = np.lexsort((hyperedge, vertex))  # a reader numbers both as they come
+    vertex, hyperedge = vertex[order], hyperedge[order]
     columns = {"vertex": _column(vertices).take(vertex), "hyperedge": _column(hyperedges).take(hyperedge)}
-    if isinstance(H, DirectedHypergraph):
-        columns["role"] = pyarrow.array(np.repeat(np.array(ROLES), [one.n_pairs for one in pairs]))
+    if role:
+        columns["role"] = pyarrow.array(role[0][order])
     if bool((H.weight != 1).any()):
         columns["weight"] = pyarrow.array(H.weight.cpu().numpy()[hyperedge])
     if H.time is not None:

@@ -223,7 +223,7 @@ def _check_direction(data: Dataset, config: Config) -> None:
     if KINDS[config.model].is_dynamic and isinstance(data.hypergraph, DirectedHypergraph):
         raise ValueError(
             f"the model {config.model!r} needs a hypergraph whose hyperedges do not point; {data.name} has a "
-            "DirectedHypergraph. Replace it by its undirected()."
+            "DirectedHypergraph. Replace it by its undirected(), or omit --role."
         )
 
 
