@@ -54,6 +54,13 @@ def pytest_sessionfinish() -> None:
     tallies.write()
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _collected() -> None:
+    """Spare the collector also what earlier files have loaded: tests ask for a full collection, which walks it all."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(autouse=True)
 def threads() -> Iterator[None]:
     """Benchmarks choose their number of threads; the next test has that of the session again."""
