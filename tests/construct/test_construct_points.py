@@ -198,7 +198,7 @@ print((peak() - before) / 2**20)
 """
 
 
-@pytest.mark.timing
+@pytest.mark.slow
 def test_twenty_thousand_points_take_linear_memory():
     answer = subprocess.run([sys.executable, "-c", BIG_POINTS], check=True, capture_output=True, text=True)
     print(answer.stdout)
