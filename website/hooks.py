@@ -92,6 +92,8 @@ def in_a_fork(script: Path, folder: str) -> tuple[str, str, int]:
                 code = 0
             except SystemExit as error:
                 code = error.code if isinstance(error.code, int) else int(error.code is not None)
+                if code and code is not error.code:
+                    print(error.code, file=sys.stderr)
             except BaseException:
                 traceback.print_exc()
             finally:
