@@ -27,7 +27,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     yield
     if hasattr(config, "workerinput"):  # a worker of xdist
         n_workers = config.workerinput["workercount"]
-        items[:] = order.for_workers(items, n_workers, lambda item: item.nodeid.partition("::")[0], is_long)
+        items[:] = order.for_workers(items, n_workers, lambda item: order.file_of(item.nodeid), is_long)
 
 
 def is_long(item: pytest.Item) -> bool:
@@ -52,6 +52,13 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 def pytest_sessionfinish() -> None:
     tallies.write()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _collected() -> None:
+    """Spare the collector also what earlier files have loaded: tests ask for a full collection, which walks it all."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

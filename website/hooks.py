@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import ast
 import os
+import runpy
 import subprocess
 import sys
 import tempfile
 import textwrap
+import traceback
+from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -55,14 +59,64 @@ def equation(source: str, *_: Any, **__: Any) -> str:
 
 def run(script: Path) -> tuple[str, dict[str, bytes]]:
     """The output of a script, and the pictures that it writes."""
+    with tempfile.TemporaryDirectory() as folder:
+        printed, told, code = (in_a_fork if hasattr(os, "fork") else in_a_process)(script, folder)
+        if code:
+            raise PluginError(f"examples/{script.name} must run; it failed:\n{told}")
+        return printed, {path.name: path.read_bytes() for path in sorted(Path(folder).glob("*.png"))}
+
+
+def in_a_process(script: Path, folder: str) -> tuple[str, str, int]:
+    """Run a script in a folder: both outputs, and the exit code."""
     paths = [str(ROOT / "src"), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"}
-    with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, str(script)]
-        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise PluginError(f"examples/{script.name} must run; it failed:\n{done.stderr}")
-        return done.stdout, {path.name: path.read_bytes() for path in sorted(Path(folder).glob("*.png"))}
+    command = [sys.executable, str(script)]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    return done.stdout, done.stderr, done.returncode
+
+
+def in_a_fork(script: Path, folder: str) -> tuple[str, str, int]:
+    """The same in a fork of this process, because loading the libraries takes longer than most scripts."""
+    load_libraries()
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                os.dup2(out.fileno(), 1)
+                os.dup2(err.fileno(), 2)
+                sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)  # noqa: SIM115
+                os.chdir(folder)
+                sys.argv, sys.path[0] = [str(script)], str(script.parent)
+                runpy.run_path(str(script), run_name="__main__")
+                code = 0
+            except SystemExit as error:
+                code = error.code if isinstance(error.code, int) else int(error.code is not None)
+                if code and code is not error.code:
+                    print(error.code, file=sys.stderr)
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                sys.stdout.flush()
+                sys.stderr.flush()
+                os._exit(code)
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        out.seek(0)
+        err.seek(0)
+        return out.read(), err.read(), code
+
+
+@cache
+def load_libraries() -> None:
+    """Load what the examples need."""
+    os.environ["OMP_NUM_THREADS"] = "1"
+    if (source := str(ROOT / "src")) not in sys.path:
+        sys.path.insert(1, source)
+    for name in ("matplotlib.figure", "sklearn.ensemble", "torch", "numba", "hypergnn"):
+        import_module(name)
+    hypergnn = sys.modules["hypergnn"]
+    for name in hypergnn.__all__:  # each is loaded when it is first used
+        getattr(hypergnn, name)
 
 
 def section(script: Path, printed: str, pictures: list[str]) -> str:

@@ -59,10 +59,24 @@ def test_approximate_neighbours_are_nearly_the_exact_ones():
     assert shared > 0.97 * exact.n_incidences
     copies = np.repeat(digits[:10], 30, axis=0)
     assert all(centre in edge for centre, edge in enumerate(members(from_knn(copies, k=5, approximate=True))))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("metric", ["cityblock", "l1", "l2", "chebyshev"])
+def test_the_approximate_search_knows_a_metric_by_the_names_that_the_exact_one_has(metric, monkeypatch):
+    """By all distances, with the function that the library has under that name: its search takes long to compile."""
+    pynndescent = pytest.importorskip("pynndescent")
+
+    class Exhaustive:
+        def __init__(self, points, *, metric, n_neighbors, random_state):  # noqa: ARG002
+            distance = pynndescent.distances.named_distances[metric]
+            order = np.argsort([[distance(one, other) for other in points] for one in points], axis=1, kind="stable")
+            self.neighbor_graph = order[:, :n_neighbors], None
+
+    monkeypatch.setattr(pynndescent, "NNDescent", Exhaustive)
     x = np.random.default_rng(0).random((60, 20))
-    for metric in ("cityblock", "l1"):  # the names that the exact search has for one metric; here, to compile once
-        exact, approximate = (from_knn(x, k=5, metric=metric, approximate=choice) for choice in (False, True))
-        assert exact.to_scipy().multiply(approximate.to_scipy()).sum() > 0.9 * exact.n_incidences
+    exact, approximate = (from_knn(x, k=5, metric=metric, approximate=choice) for choice in (False, True))
+    assert approximate.equals(exact)
 
 
 def test_the_approximate_search_refuses_metrics_it_does_not_support():
@@ -178,13 +192,14 @@ BIG_POINTS = f"""{PEAK}
 import numpy as np, hypergnn as hg
 hg.construct.from_knn(np.random.default_rng(0).random((500, 64)), k=10)
 before = peak()
-H = hg.construct.from_knn(np.random.default_rng(0).random((50_000, 64)), k=10)
-assert H.n_incidences == 550_000
+H = hg.construct.from_knn(np.random.default_rng(0).random((20_000, 64)), k=10)
+assert H.n_incidences == 220_000
 print((peak() - before) / 2**20)
 """
 
 
-@pytest.mark.timing
-def test_fifty_thousand_points_take_linear_memory():
+@pytest.mark.slow
+def test_twenty_thousand_points_take_linear_memory():
     answer = subprocess.run([sys.executable, "-c", BIG_POINTS], check=True, capture_output=True, text=True)
-    assert float(answer.stdout) < 200  # megabytes; the points take 26, all pairs would take 20,000
+    print(answer.stdout)
+    assert float(answer.stdout) < 80  # megabytes; the points take 10, all pairs would take 3,200

@@ -7,12 +7,12 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import time
 
 import psutil
 import pytest
-from support.ranks import environment, forked, started, torchrun
+from support.forks import programs
+from support.ranks import forked, started, torchrun
 
 import hypergnn as hg
 from hypergnn import distributed
@@ -125,19 +125,15 @@ def test_shards_for_another_number_of_processes_are_refused_by_one_process(tmp_p
     assert not out.exists()
 
 
-EACH_IN_ITS_OWN_FOLDER = """
-import os, sys
-from hypergnn.cli import main
-os.chdir(os.environ["RANK"])
-sys.exit(main(["train", "--shards", "shards", "--out", sys.argv[1], "--max-epochs", "2"]))
-"""
+def train_in_a_folder_of_its_own(folder, out):
+    os.chdir(folder / os.environ["RANK"])
+    return main(["train", "--shards", "shards", "--out", str(out), "--max-epochs", "2"])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", ["another division", "a missing file"])
 def test_processes_with_different_files_stop_with_one_error(fault, tmp_path):
-    data, script = hg.datasets.load("digits"), tmp_path / "train.py"
-    script.write_text(EACH_IN_ITS_OWN_FOLDER)
+    data = hg.datasets.load("digits")
     (tmp_path / "0").mkdir()
     distributed.save_shards(data, tmp_path / "0" / "shards", 2)
     if fault == "another division":
@@ -148,16 +144,14 @@ def test_processes_with_different_files_stop_with_one_error(fault, tmp_path):
         shutil.copytree(tmp_path / "0", tmp_path / "1")
         (tmp_path / "1" / "shards" / "shard-1.safetensors").unlink()
         expected = "shard-1.safetensors"
-    command, variables = started(2, script, tmp_path / "run")
-    with subprocess.Popen(command, env=variables, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
-        errors = process.communicate(timeout=300)[1]
-    assert process.returncode != 0
+    ended = forked(2, train_in_a_folder_of_its_own, tmp_path, tmp_path / "run")
+    assert ended.returncode != 0
+    errors = ended.stderr
     lines = [line for line in errors.splitlines() if line.startswith("hypergnn: ")]
     of_first = [line for line in lines if fault == "another division" or line.startswith("hypergnn: process 1 has")]
     assert len(of_first) == 1, errors  # what process 0 says: whose file it is, wherever that process runs
     assert all(expected in line for line in lines)
-    assert "Traceback" not in errors.partition("torch/distributed")[0]
-    assert not left_over(process.pid)
+    assert "Traceback" not in errors
     assert not (tmp_path / "run").exists()
 
 
@@ -165,9 +159,9 @@ def test_processes_with_different_files_stop_with_one_error(fault, tmp_path):
 def test_a_port_in_use_is_one_clear_error(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = str(server.getsockname()[1])
-        variables = environment(RANK="0", WORLD_SIZE="1", LOCAL_RANK="0", MASTER_ADDR="127.0.0.1", MASTER_PORT=port)
-        command = [sys.executable, "-m", "hypergnn", "train", "digits", "--out", str(tmp_path / "run")]
-        ended = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=120, check=False)
+        meeting = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+        variables = {"RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0", **meeting}
+        ended = programs(main, ["train", "digits", "--out", str(tmp_path / "run")], environments=[variables])
     assert ended.returncode == 2
     lines = [line for line in ended.stderr.splitlines() if line.startswith("hypergnn: ")]
     assert len(lines) == 1

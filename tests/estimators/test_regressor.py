@@ -28,9 +28,9 @@ ROWS_ARE_VERTICES = {
 @pytest.mark.slow
 @parametrize_with_checks(
     [
-        hg.HypergraphRegressor("hyper-conv", max_epochs=100),
-        hg.HypergraphRegressor("hyper-attention", hidden=4, heads=2, max_epochs=50),
-        hg.HypergraphRegressor("mlp", max_epochs=100, construct="clusters"),
+        hg.HypergraphRegressor("hyper-conv", max_epochs=30, learning_rate=0.03),
+        hg.HypergraphRegressor("hyper-attention", hidden=4, heads=2, max_epochs=30, learning_rate=0.03),
+        hg.HypergraphRegressor("mlp", max_epochs=30, learning_rate=0.03, construct="clusters"),
         hg.HypergraphRegressor(max_epochs=5, max_time=0),
     ],
     expected_failed_checks=lambda _: ROWS_ARE_VERTICES,

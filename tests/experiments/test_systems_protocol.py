@@ -128,6 +128,7 @@ def test_an_answer_that_makes_no_sense_ends_the_run(line, data, tmp_path, monkey
         start(worker)
 
     monkeypatch.setattr(running._Worker, "start", confused)
+    monkeypatch.setattr(running, "_START", "import sys; sys.stdin.buffer.read()")  # its own answer would not be read
     (failure,) = running.fit(Tiny(), data, trials=1, out=tmp_path / "run").failures
     assert "no answer" in failure.cause
 

@@ -10,10 +10,7 @@ import sys
 import numpy as np
 import pytest
 
-pytestmark = [
-    pytest.mark.timing,
-    pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="resident memory is read from /proc"),
-]
+pytestmark = pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="resident memory is read from /proc")
 
 MEDIUM = (200_000, 100_000, 2_000_000)  # vertices, hyperedges, incidences
 LARGE = (1_000_000, 500_000, 20_000_000)
@@ -111,6 +108,7 @@ def built(tmp_path_factory):
         path.unlink()
 
 
+@pytest.mark.slow  # not timing: what its process needs does not depend on others
 @pytest.mark.parametrize(
     ("layer", "heads"), [("HypergraphConv", 1), ("HypergraphAttention", 1), ("HypergraphAttention", 8)]
 )
@@ -119,12 +117,14 @@ def test_one_step_needs_at_most_1200_megabytes_above_its_inputs(layer, heads, me
     assert gigabytes < 1.2
 
 
+@pytest.mark.timing
 def test_twenty_million_incidences_are_built_within_15_seconds_and_half_a_gigabyte(built):
     _, (seconds, gigabytes) = built
     assert seconds < 15
     assert gigabytes < 0.5
 
 
+@pytest.mark.timing
 def test_twenty_million_incidences_are_loaded_within_a_second_and_not_read(built):
     file, _ = built
     assert 0.3e9 < file.stat().st_size < 0.35e9
@@ -133,6 +133,7 @@ def test_twenty_million_incidences_are_loaded_within_a_second_and_not_read(built
     assert gigabytes < 0.05
 
 
+@pytest.mark.timing
 def test_one_training_step_over_twenty_million_incidences_stays_below_8_gigabytes(built):
     file, _ = built
     (gigabytes,) = run(STEP, file)

@@ -15,13 +15,22 @@ TESTS = Path(__file__).parents[1]
 ALLOCATOR = {"mallopt", "malloc_trim", "malloc_set_state", "mallctl"}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("work", ["estimator", "one worker", "two workers", "lost worker"])
-def test_nothing_that_a_process_shares_changes(work):
+WORKS = ["estimator", "one worker", "two workers", "lost worker"]
+
+
+@pytest.fixture(scope="module")
+def changes():
+    """What each work changes, in a process that loads all libraries once."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])}
-    command = [sys.executable, "-m", "support.process_state", work]
+    command = [sys.executable, "-m", "support.process_state", *WORKS]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
+    return dict(zip(WORKS, map(json.loads, done.stdout.splitlines()), strict=True))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("work", WORKS)
+def test_nothing_that_a_process_shares_changes(changes, work):
+    found = changes[work]
     assert found["changed"] == []
     assert not ALLOCATOR & set(found["looked up"])

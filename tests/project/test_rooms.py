@@ -71,6 +71,11 @@ def imported(tree: ast.AST) -> Iterator[str]:
                     yield alias.name.removeprefix("hypergnn").removeprefix(".")
 
 
+@cache
+def imports_of(path: Path) -> frozenset[str]:
+    return frozenset(imported(parsed(path)))
+
+
 def room_of(name: str) -> str | None:
     """The entry of the order that a module or a name in it belongs to."""
     parts = name.split(".")
@@ -86,7 +91,7 @@ def modules() -> list[object]:
 def test_a_module_imports_only_from_rooms_below_its_own(path):
     own = room_of(name_of(path))
     assert own is not None, f"{name_of(path)} has no place in the order of rooms"
-    for name in imported(parsed(path)):
+    for name in imports_of(path):
         if name == "__version__":
             continue
         other = room_of(name)
@@ -99,13 +104,13 @@ def test_every_room_of_the_order_exists():
 
 
 def test_of_structures_kernels_import_the_incidence_and_the_cache_only():
-    found = {name for path in (SOURCE / "kernels").rglob("*.py") for name in imported(parsed(path))}
+    found = {name for path in (SOURCE / "kernels").rglob("*.py") for name in imports_of(path)}
     assert {name for name in found if room_of(name) == "structures"} == {"structures.base.derived"}
 
 
 def test_the_reference_is_imported_by_tests_only():
     for path in SOURCE.rglob("*.py"):
-        assert "reference" not in {room_of(name) for name in imported(parsed(path))}, path
+        assert "reference" not in {room_of(name) for name in imports_of(path)}, path
 
 
 def internals(tree: ast.AST) -> Iterator[str]:

@@ -11,21 +11,40 @@ from typing import TypeVar
 T = TypeVar("T")
 
 SECONDS = {
-    "tests/project/test_mutants.py": 130,
-    "tests/spark/test_spark_hypergraph.py": 90,
-    "tests/training/test_elsewhere.py": 80,
-    "tests/functional/test_compile.py": 80,
-    "tests/estimators/test_estimators.py": 80,
-    "tests/kernels/test_kernels.py": 60,
-    "tests/training/test_workers.py": 60,
-    "tests/persistence/test_onnx.py": 60,
-    "tests/project/test_fuzzer.py": 50,
-    "tests/distributed/test_shards.py": 50,
-    "tests/distributed/test_together.py": 40,
-    "tests/distributed/test_batches_together.py": 30,
-    "tests/project/test_documentation.py": 40,
+    "tests/project/test_mutants.py": 120,
+    "tests/spark": 120,
+    "tests/functional/test_compile.py": 50,
+    "tests/persistence/test_onnx.py": 50,
+    "tests/project/test_documentation.py": 45,
+    "tests/estimators/test_estimators.py": 40,
+    "tests/training/test_elsewhere.py": 40,
+    "tests/construct/test_construct_points.py": 35,
+    "tests/project/test_fuzzer.py": 35,
+    "tests/distributed/test_together.py": 35,
+    "tests/kernels/test_kernels.py": 30,
+    "tests/report/test_report.py": 25,
+    "tests/report/test_explorer.py": 25,
+    "tests/training/test_workers.py": 20,
+    "tests/distributed/test_shards.py": 20,
+    "tests/project/test_package.py": 20,
+    "tests/kernels/test_unsafe_calls.py": 15,
+    "tests/datasets/test_own_csv.py": 15,
+    "tests/experiments/test_systems_protocol.py": 10,
 }
 """About how long the slow tests of a file take. Only the order depends on it. Other files: half a second a test."""
+TOGETHER = ("tests/spark",)
+"""Folders whose files one worker runs, because they share something that takes seconds to start."""
+
+
+def file_of(test: str) -> str:
+    """What one worker runs: the file of a test, or the folder if its files are run together.
+
+    Example:
+        >>> file_of("tests/layers/test_layers.py::test_repr"), file_of("tests/spark/test_spark_shards.py::test_n[2]")
+        ('tests/layers/test_layers.py', 'tests/spark')
+    """
+    file = test.partition("::")[0]
+    return next((folder for folder in TOGETHER if file.startswith(f"{folder}/")), file)
 
 
 def for_workers(tests: Sequence[T], n: int, file_of: Callable[[T], str], is_slow: Callable[[T], bool]) -> list[T]:

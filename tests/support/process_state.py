@@ -1,7 +1,7 @@
 """What a process shares among all that runs in it, before and after some work.
 
-``python -m support.process_state estimator`` prints, as JSON, what the work changed and which functions of C libraries
-were looked up for it.
+``python -m support.process_state estimator "one worker"`` prints, as a line of JSON for each work, what it changed and
+which functions of C libraries were looked up for it. Each work runs in a fork of the process in which all is loaded.
 """
 
 import ctypes
@@ -140,4 +140,10 @@ def main(work: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    for work in sys.argv[1:]:
+        child = os.fork()
+        if child == 0:
+            main(work)
+            sys.exit()
+        if os.waitpid(child, 0)[1]:
+            sys.exit(1)

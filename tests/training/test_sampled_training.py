@@ -1,18 +1,17 @@
 """Training on mini-batches: reproducible, resumed to the bit, in the same run folders."""
 
 import json
-import os
 import signal
-import subprocess
-import sys
 import time
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
+from support.forks import Program
 
 import hypergnn as hg
+from hypergnn.cli import main
 from hypergnn.models import config_from
 from hypergnn.training import fit
 from hypergnn.training import sampled as sampling
@@ -128,9 +127,8 @@ def test_a_damaged_checkpoint_starts_the_trial_again(data, tmp_path, caplog):
 def test_a_killed_run_continues_to_the_bit(data, tmp_path):
     out = tmp_path / "run"
     settings = ["--batch-size", "20", "--fanout", "3x4,3x4", "--hidden", "4", "--heads", "2", "--max-epochs", "30"]
-    command = [sys.executable, "-m", "hypergnn", "train", "digits", *settings, "--out", str(out), "--quiet"]
-    command += ["--checkpoint-every", "7"]
-    with subprocess.Popen(command, env=os.environ) as process:
+    command = ["train", "digits", *settings, "--out", str(out), "--quiet", "--checkpoint-every", "7"]
+    with Program(main, command) as process:
         deadline = time.monotonic() + 120
         while not (out / "checkpoint-0.safetensors").exists() and time.monotonic() < deadline:
             time.sleep(0.01)
@@ -138,7 +136,7 @@ def test_a_killed_run_continues_to_the_bit(data, tmp_path):
         process.send_signal(signal.SIGKILL)
     assert (out / "checkpoint-0.safetensors").exists()
     assert not (out / "trials.jsonl").exists()
-    subprocess.run(command, check=True, capture_output=True)
+    assert main(command) == 0
     config = hg.Config(hidden=4, heads=2, max_epochs=30, batch_size=20, fanout=((3, 4), (3, 4)))
     equal(read(out).records[0], fit(data, config).records[0])
 

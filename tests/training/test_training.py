@@ -16,6 +16,7 @@ import pytest
 import torch
 from scipy import sparse
 from support import real_data
+from support.forks import Program
 from support.points import grouped_points
 
 import hypergnn as hg
@@ -314,20 +315,18 @@ def test_every_error_of_a_worker_reaches_the_caller(data, monkeypatch, error):
 
 
 @pytest.mark.slow
-def test_workers_end_with_their_parent_and_do_not_hold_its_lock(tmp_path):
-    code = """if True:
-        import multiprocessing, sys, hypergnn as hg
-        def show(progress):
-            print(*[child.pid for child in multiprocessing.active_children()], flush=True)
-        config = hg.models.Config(max_epochs=100_000, patience=100_000)
-        options = dict(trials=4, jobs=2, batch=1, out=sys.argv[1])
-        hg.training.fit(hg.datasets.load("digits"), config, **options, on_progress=show)
-    """
-    parent = subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "run")], stdout=subprocess.PIPE, text=True)
-    pids = [int(pid) for pid in parent.stdout.readline().split()]
-    assert len(pids) == 2
-    parent.kill()
-    parent.communicate()
+def test_workers_end_with_their_parent_and_do_not_hold_its_lock(data, tmp_path):
+    def show(_):
+        print(*[child.pid for child in multiprocessing.active_children()], flush=True)
+
+    def train_for_long():
+        config = Config(max_epochs=10_000_000, patience=10_000_000)
+        fit(data, config, trials=4, jobs=2, batch=1, out=tmp_path / "run", on_progress=show)
+
+    with Program(train_for_long) as parent:
+        pids = [int(pid) for pid in parent.stdout.readline().split()]
+        assert len(pids) == 2
+        parent.kill()
     with locked(tmp_path / "run" / ledger.LOCK):
         pass
     deadline = time.monotonic() + 60

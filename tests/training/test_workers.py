@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 import torch
-from support.forks import in_a_fork
+from support.forks import Program, in_a_fork
 from support.points import grouped_points
 
 from hypergnn.models import Config
@@ -383,34 +383,30 @@ def test_descriptors_and_processes_are_given_back(data, monkeypatch):
 
 # The parent ends
 
-PARENT = """if True:
-    import multiprocessing, os, signal, sys
-    from support.points import grouped_points
-    from hypergnn.models import Config
-    from hypergnn.training import fit
+
+def parent(data, workers_are):
+    """Train for ever in two workers, and print their ids."""
+
     def show(progress):
         if progress.running == 2:
             pids = [child.pid for child in multiprocessing.active_children()]
-            if sys.argv[1] == "stopped":
+            if workers_are == "stopped":
                 os.kill(pids[0], signal.SIGSTOP)
             print(*pids, flush=True)
+
     config = Config(max_epochs=10_000_000, patience=10_000_000, hidden=4, heads=2)
-    fit(grouped_points(), config, trials=4, jobs=2, batch=1, on_progress=show)
-"""
+    fit(data, config, trials=4, jobs=2, batch=1, on_progress=show)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("workers_are", ["running", "stopped"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_no_worker_outlives_its_parent(workers_are, number, tally):
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])}
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
-    with subprocess.Popen([sys.executable, "-c", PARENT, workers_are], env=environment, **pipes) as parent:
-        pids = [int(pid) for pid in parent.stdout.readline().split()]
+def test_no_worker_outlives_its_parent(data, workers_are, number, tally):
+    with Program(parent, data, workers_are) as process:
+        pids = [int(pid) for pid in process.stdout.readline().split()]
         assert len(pids) == 2
-        parent.send_signal(number)
-        parent.wait(60)
-        parent.stdout.close()
+        process.send_signal(number)
+        process.wait(60)
     deadline = time.monotonic() + 20
     while any(map(_is_alive, pids)) and time.monotonic() < deadline:
         time.sleep(0.02)
