@@ -33,6 +33,7 @@ OWN = ["--incidences", "orders.csv", "--features", "customers.csv", "--label", "
 def test_networks_and_plain_classifiers_side_by_side(shop, capsys, monkeypatch):
     quick = partial(Config, hidden=2, heads=1, max_epochs=2)
     monkeypatch.setattr("hypergnn.estimators.comparison.paper_config", lambda _, model: quick(model))
+    monkeypatch.setattr("hypergnn.estimators.selection.candidates.TREES", 10)
     models = ["hypergraph-classifier", "hyper-conv", "logistic-regression", "naive-bayes"]
     chosen = [part for name in models for part in ("--model", name)]
     assert main(["compare", *OWN, *chosen, "--splits", "2", "--page", "compare.html"]) == 0

@@ -183,11 +183,11 @@ def test_what_does_not_fit_is_one_clear_error(run, message):
 
 @pytest.mark.timing
 def test_adding_a_hundredth_costs_a_fifth_of_building_and_half_from_sorted_pairs():
-    rng, n_vertices, n_hyperedges = np.random.default_rng(0), 500_000, 100_000
-    in_order = np.divmod(np.unique(rng.integers(0, n_vertices * n_hyperedges, 5_000_000)), n_hyperedges)
+    rng, n_vertices, n_hyperedges = np.random.default_rng(0), 1_000_000, 200_000
+    in_order = np.divmod(np.unique(rng.integers(0, n_vertices * n_hyperedges, 10_000_000)), n_hyperedges)
     order = rng.permutation(in_order[0].size)
     shuffled = tuple(ids[order] for ids in in_order)
-    new = [np.unique(rng.integers(0, n_vertices, 50)) for _ in range(1000)]
+    new = [np.unique(rng.integers(0, n_vertices, 50)) for _ in range(2000)]
     taken = {"shuffled": [], "in order": [], "add": []}
 
     def timed(name, run):
