@@ -10,7 +10,6 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import elu
-from torch.nn.modules import module
 
 from hypergnn.functional.checks import Features
 from hypergnn.functional.mutual_information import DIMENSIONS, co_occurrence
@@ -228,7 +227,7 @@ class Network(nn.Module):
                 x = activate(linear, own.bias, next_rate, of=next_rows)
             elif self.config.norm == "pair" and not self.has_own_layers and number + 1 < len(self.layers):
                 x = activate(pair_norm(layer(x, *structures)), None, next_rate, of=next_rows)
-            elif type(layer) not in OWN_LAYERS or _has_hooks(layer):
+            elif type(layer) not in OWN_LAYERS or own_layers.has_hooks(layer):
                 x = dropout(elu(own_layers.called(number, layer, x, structures)), next_rate, of=next_rows)
             elif next_rate == 0:
                 x = cast(Layer, layer)._activated(x, *structures)
@@ -267,17 +266,3 @@ def _check_chain(name: str, blocks: Sequence[Any]) -> None:
                 f"block {number + 1} of {name} must read the vertices that block {number} makes, in that order: make "
                 "the last one first, then the one before it with around(block.read)."
             )
-
-
-def _has_hooks(layer: nn.Module) -> bool:
-    """Whether somebody wants to see what the layer gets or returns: then it is called as a module."""
-    return bool(
-        layer._forward_hooks
-        or layer._forward_pre_hooks
-        or layer._backward_hooks
-        or layer._backward_pre_hooks
-        or module._global_forward_hooks
-        or module._global_forward_pre_hooks
-        or module._global_backward_hooks
-        or module._global_backward_pre_hooks
-    )

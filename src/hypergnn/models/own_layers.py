@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.modules import module
 
 from hypergnn.functional.checks import Features
 from hypergnn.functional.projection import select_rows
@@ -118,3 +119,17 @@ def called(number: int, layer: nn.Module, x: Features, structures: Sequence[Any]
     got = tuple(out.shape) if isinstance(out, Tensor) else type(out).__name__
     shape = f"(..., {rows}, {'features' if width is None else width})"
     raise ValueError(f"layer {number}, {type(layer).__name__}, must return {shape}, a row per vertex; got {got}.")
+
+
+def has_hooks(layer: nn.Module) -> bool:
+    """Whether somebody wants to see what the layer gets or returns: then it is called as a module."""
+    return bool(
+        layer._forward_hooks
+        or layer._forward_pre_hooks
+        or layer._backward_hooks
+        or layer._backward_pre_hooks
+        or module._global_forward_hooks
+        or module._global_forward_pre_hooks
+        or module._global_backward_hooks
+        or module._global_backward_pre_hooks
+    )
