@@ -217,6 +217,10 @@ class TwoSided(Structure):
     """How the sums of the hyperedges are completed if other processes hold some of the vertices."""
     has_centroid: Tensor | None = None
     """With :attr:`parts`, which hyperedges have a centroid, whichever process holds it; ``None`` if none has one."""
+    receiver_scale: Tensor | None = None
+    """Of a sample, by how much the drawn hyperedges of each receiver stand for all of them; else ``None``."""
+    hyperedge_scale: Tensor | None = None
+    """Of a sample, by how much the drawn members of each hyperedge stand for all of them; else ``None``."""
 
     if TYPE_CHECKING:  # fields of the dataclasses, or properties of theirs
 

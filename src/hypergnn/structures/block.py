@@ -184,6 +184,11 @@ class Block(TwoSided):
             check_numbers("receiver_scale", self.receiver_scale, self.n_receivers)
             check_numbers("hyperedge_scale", self.hyperedge_scale, self.n_hyperedges)
 
+    def hyperedge_degree(self) -> Tensor:
+        """Number of senders of each hyperedge in the whole, also if only some were drawn, ``(M,)`` float64."""
+        drawn = super().hyperedge_degree()
+        return drawn if self.hyperedge_scale is None else (drawn * self.hyperedge_scale).round()
+
     def to(self, device: torch.device | str) -> Block:
         """The same block with its tensors on ``device``."""
         moved = super().to(device)
