@@ -105,6 +105,18 @@ def test_both_ways_in_one_step_are_those_of_two_steps(heads):
     assert standard_errors(draws, propagate(x, H, middle=(H.weight / H.hyperedge_degree()).unsqueeze(-1))) < 4
 
 
+@pytest.mark.parametrize("name", ["small", "hubs, weighted", "more hyperedges than vertices"])
+@pytest.mark.parametrize("normalization", ["row", "none"])
+def test_gaussian_kernels_are_unbiased_as_well(name, normalization):
+    H = STRUCTURES[name]()
+    x = torch.rand(H.n_vertices, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    sampler, made = Sampler(H), np.arange(H.n_vertices)
+    layer = hg.layers.HypergraphMoNet(3, 2, kernels=2, normalization=normalization).double()
+    with torch.no_grad():
+        blocks = [sampler.block(made, (2, 3), 5, number) for number in range(DRAWS)]
+        assert standard_errors([layer(x[one.read], one) for one in blocks], layer(x, H)) < 4
+
+
 def test_hyperedges_are_drawn_by_weight():
     H = hg.Hypergraph.from_hyperedges([[0, 1], [0, 2], [0, 3], [0, 4]], 5, weight=[1.0, 2.0, 3.0, 94.0])
     counts, sampler = np.zeros(5), Sampler(H)

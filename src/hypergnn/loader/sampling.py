@@ -149,6 +149,7 @@ class Sampler:
                 direction=self.direction,
                 receiver_scale=None if is_exact else torch.from_numpy(drawn.scale),
                 hyperedge_scale=None if is_exact else torch.from_numpy(sizes / np.maximum(count, 1)),
+                receiver_count=None if is_exact else torch.from_numpy(self._received.sizes(made).astype(np.float64)),
             )
         block._trust()
         return block

@@ -221,6 +221,8 @@ class TwoSided(Structure):
     """Of a sample, by how much the drawn hyperedges of each receiver stand for all of them; else ``None``."""
     hyperedge_scale: Tensor | None = None
     """Of a sample, by how much the drawn members of each hyperedge stand for all of them; else ``None``."""
+    receiver_count: Tensor | None = None
+    """Of a sample, number of hyperedges of each receiver in the whole; else ``None``, and :attr:`receivers` has all."""
 
     if TYPE_CHECKING:  # fields of the dataclasses, or properties of theirs
 

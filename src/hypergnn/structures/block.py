@@ -46,6 +46,8 @@ class Block(TwoSided):
             ``(n_receivers,)`` float64.
         hyperedge_scale: Of a sampled block, by how much the drawn members of each hyperedge stand for all of them,
             ``(M,)`` float64.
+        receiver_count: Of a sampled block, number of hyperedges of each receiver in the whole, ``(n_receivers,)``
+            float64.
     """
 
     senders: Incidence
@@ -66,6 +68,7 @@ class Block(TwoSided):
     direction: Direction | None = field(default="forward", metadata=STATIC)
     receiver_scale: Tensor | None = None
     hyperedge_scale: Tensor | None = None
+    receiver_count: Tensor | None = None
 
     @property
     def is_sampled(self) -> bool:
@@ -183,6 +186,8 @@ class Block(TwoSided):
         if self.receiver_scale is not None and self.hyperedge_scale is not None:
             check_numbers("receiver_scale", self.receiver_scale, self.n_receivers)
             check_numbers("hyperedge_scale", self.hyperedge_scale, self.n_hyperedges)
+        if self.receiver_count is not None:
+            check_numbers("receiver_count", self.receiver_count, self.n_receivers)
 
     def hyperedge_degree(self) -> Tensor:
         """Number of senders of each hyperedge in the whole, also if only some were drawn, ``(M,)`` float64."""
