@@ -94,7 +94,8 @@ def test_learned_weights_train_on_blocks_as_on_the_whole():
 
 def test_weights_by_inverse_frequency_are_those_of_the_hypergraph():
     data = grouped_points()
-    H = Task.of(data, Config(weights="inverse-frequency")).structures["hypergraph"]
+    config = Config(weights="inverse-frequency")
+    H = Plan.of(Task.of(data, config), config).task.structures["hypergraph"]
     assert_close(H.weight, torch.log(61 / data.hypergraph.hyperedge_degree()))
     weighted = replace(data, hypergraph=hg.construct.weighted_by_inverse_frequency(data.hypergraph))
     one, other = (Config(**SMALL, weights=how) for how in ("inverse-frequency", "given"))

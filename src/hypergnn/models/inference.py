@@ -70,7 +70,7 @@ def infer(
     rows = _checked(network, H, x)
     batch_size = check_size("batch_size", batch_size, minimum=1)
     width, dtype = cast(Layer, network.layers[-1]).width, cast(Layer, network.layers[-1]).projection.dtype
-    scores = _infer(network, H, rows, batch_size)
+    scores = _infer(network, network.weighted(H), rows, batch_size)
     if out is None:
         return torch.cat([torch.empty(0, width, dtype=dtype), *scores])
     head = {"descr": _numpy_type(dtype).str, "fortran_order": False, "shape": (H.n_vertices, width)}

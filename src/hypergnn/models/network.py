@@ -23,6 +23,10 @@ from hypergnn.models.config import Config
 from hypergnn.models.pair_norm import pair_norm
 from hypergnn.models.requirements import check_structures
 from hypergnn.structures.base import TwoSided
+from hypergnn.structures.directed import DirectedHypergraph
+from hypergnn.structures.frequency import weighted_by_inverse_frequency
+from hypergnn.structures.hypergraph import Hypergraph
+from hypergnn.structures.sparse_features import uncompiled
 
 Step = tuple[Any, ...]
 """The structures that one layer takes."""
@@ -172,6 +176,36 @@ class Network(nn.Module):
         steps = self._steps({"graph": graph, "hypergraph": hypergraph}, len(self.layers) - 1)
         return self._scores(x, steps)
 
+    def weighted(self, H: Any) -> Any:
+        """A structure with the weights that the configuration gives the hyperedges: make blocks and loaders of it.
+
+        Called with a hypergraph, the network uses them by itself.
+
+        Args:
+            H: A hypergraph, which gets the weights; blocks, which must have them; or a graph, which has none.
+
+        Raises:
+            ValueError: If blocks are those of a hypergraph with other weights.
+
+        Example:
+            >>> from hypergnn import Hypergraph
+            >>> H = Hypergraph.from_hyperedges([[0], [0, 1, 2]], n_vertices=3)
+            >>> Network(Config(weights="inverse-frequency"), n_features=5, n_classes=3).weighted(H).weight
+            tensor([1.3863, 0.2877], dtype=torch.float64)
+        """
+        if self.config.weights != "inverse-frequency":
+            return H
+        if isinstance(H, (list, tuple)):
+            return [self.weighted(one) for one in H]
+        if not isinstance(H, TwoSided) or H.has_inverse_frequency:
+            return H
+        if isinstance(H, (Hypergraph, DirectedHypergraph)):
+            return _by_inverse_frequency(H)
+        raise ValueError(
+            f"hypergraph must have the weights of Config(weights='inverse-frequency'); got a {type(H).__name__} of a "
+            "hypergraph with others. Make it of network.weighted(H)."
+        )
+
     @property
     def _form(self) -> ModuleType | None:
         """What computes the scores if it is not layer after layer."""
@@ -192,10 +226,11 @@ class Network(nn.Module):
         by_structure = []
         for name in self.structures:
             one = given[name]
-            blocks = list(one) if isinstance(one, (list, tuple)) else [one] * n_layers
+            blocks = list(one) if isinstance(one, (list, tuple)) else [self.weighted(one)] * n_layers
             if len(blocks) not in (n_layers, self.n_steps):
                 raise ValueError(f"{name} must have {n_layers} blocks, one per layer; got {len(blocks)}.")
             _check_chain(name, blocks)
+            self.weighted(blocks)
             by_structure.append(blocks[:n_layers])
             if self.config.hyperedge_features == "co-occurrence" and not self.has_own_layers:
                 dtype = next(self.parameters()).dtype
@@ -252,6 +287,11 @@ def followed(network: Network, x: Features, steps: Sequence[Step]) -> list[Step]
             found.append((own.follow(x, *structures),))
             x = own._activated(x, *found[-1])
     return found
+
+
+@uncompiled
+def _by_inverse_frequency(H: Any) -> Any:
+    return H.derived("inverse frequency", lambda: weighted_by_inverse_frequency(H))
 
 
 def _check_chain(name: str, blocks: Sequence[Any]) -> None:

@@ -217,6 +217,8 @@ class TwoSided(Structure):
     """How the sums of the hyperedges are completed if other processes hold some of the vertices."""
     has_centroid: Tensor | None = None
     """With :attr:`parts`, which hyperedges have a centroid, whichever process holds it; ``None`` if none has one."""
+    has_inverse_frequency: bool = False
+    """Whether its weights are the inverse frequencies of the whole, :func:`hypergnn.construct.inverse_frequency`."""
     receiver_scale: Tensor | None = None
     """Of a sample, by how much the drawn hyperedges of each receiver stand for all of them; else ``None``."""
     hyperedge_scale: Tensor | None = None

@@ -69,6 +69,7 @@ class Block(TwoSided):
     receiver_scale: Tensor | None = None
     hyperedge_scale: Tensor | None = None
     receiver_count: Tensor | None = None
+    has_inverse_frequency: bool = field(default=False, metadata=STATIC)
 
     @property
     def is_sampled(self) -> bool:
@@ -117,6 +118,7 @@ class Block(TwoSided):
             attention=reach.attention or receivers is senders,
             shares_pairs=H.shares_pairs,
             direction=direction or H._direction,
+            has_inverse_frequency=H.has_inverse_frequency,
         )
         return block if H.device.type == "cpu" else block.to(H.device)
 
@@ -175,6 +177,7 @@ class Block(TwoSided):
             vertex_names=_all_names(H, brought, "vertex_names", n_old, n_new),
             hyperedge_names=_all_names(H, brought, "hyperedge_names", H.n_hyperedges, weight.shape[0] - H.n_hyperedges),
             direction=direction or H._direction,
+            has_inverse_frequency=H.has_inverse_frequency and (brought is None or brought.has_inverse_frequency),
         )
 
     def _check_fields(self) -> None:
