@@ -86,6 +86,39 @@ def test_it_compiles_into_one_graph(kind):
     assert_close(compiled(x, H), layer(x, H))
 
 
+def test_shared_parameters_are_drawn_whatever_a_subclass_forgets(monkeypatch):
+    class Forgetful(Operator):
+        def __init__(self, in_features, out_features):
+            super().__init__(in_features, out_features, skip=True)
+            self.kind = "forgetful"
+
+    monkeypatch.setattr(torch, "empty", lambda *shape: torch.full(shape, torch.nan))
+    layer = Forgetful(3, 2)
+    assert all(0 < one.abs().max() < 3 for one in (layer.projection, layer.skip_projection))
+    assert layer.bias.eq(0).all()
+
+
+class Largest(Operator):
+    """An operator without parameters of its own."""
+
+    def to_vertices(self, messages, x, H):
+        return x + functional.to_vertices(messages, H, reduce="max")
+
+
+@pytest.mark.parametrize("aggregate", ["concat", "mean"])
+def test_directions(aggregate):
+    D = structures.directed("overlapping parts")
+    x, made = random(D.n_vertices, 3), [2, 0]
+    backward, forward = (drawn(Largest(3, 2, direction=one).double()) for one in ("backward", "forward"))
+    assert_close(backward(x, D), forward(x, D.reversed()))
+    both = drawn(Largest(3, 2, heads=2, direction="both", aggregate=aggregate, skip=True).double())
+    block = D.around(made, direction="both")
+    assert both(x, D).shape == (D.n_vertices, both.width)
+    assert_close(both(x[block[0].read], block), both(x, D)[made])
+    with pytest.raises(ValueError, match="direction='forward' needs a block made with"):
+        forward(x[block[1].read], block[1])
+
+
 def test_parameters_of_its_own_are_drawn_from_the_generator():
     first, second = (UniGAT(3, 2, heads=2) for _ in range(2))
     for layer in (first, second):
