@@ -158,7 +158,7 @@ class GraphConv(Layer):
     def _linear(self, x: Features, graph: AnyGraph) -> Tensor:
         check_graph(graph, may_be_shared=True)
         self._check(x, graph.n_vertices, graph.device)
-        return self._aggregated(self._propagate(x, graph, projection=self.projection), x, graph.rows)
+        return self._aggregated(self._propagate(x, graph, projection=self._mapping()), x, graph.rows)
 
     def _propagate(self, x: Features, graph: AnyGraph, projection: Tensor | None = None) -> Tensor:
         """``T X`` or ``T X P``."""

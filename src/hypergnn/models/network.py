@@ -298,7 +298,7 @@ def _check_chain(name: str, blocks: Sequence[Any]) -> None:
     """Raise unless each block reads the vertices that the one before it makes."""
     if torch.compiler.is_compiling():
         return
-    for number, (first, second) in enumerate(pairwise(blocks)):
+    for number, (first, second) in enumerate(pairwise(map(own_layers.one_way, blocks))):
         if first is second or not (hasattr(first, "made") and hasattr(second, "read")):
             continue
         if not torch.equal(first.made, second.read):

@@ -104,7 +104,12 @@ def given_to(layer: nn.Module, x: Features, structures: Mapping[str, Any]) -> tu
     taken = tuple(structures[name] for name in structures_of(layer))
     if taken:
         return x, taken
-    return select_rows(x, getattr(next(iter(structures.values())), "rows", None)), ()
+    return select_rows(x, getattr(one_way(next(iter(structures.values()))), "rows", None)), ()
+
+
+def one_way(structure: Any) -> Any:
+    """A structure, or the first of a pair of blocks, both of which read and make the same vertices."""
+    return structure[0] if isinstance(structure, tuple) else structure
 
 
 def called(number: int, layer: nn.Module, x: Features, structures: Sequence[Any]) -> Tensor:
@@ -112,7 +117,7 @@ def called(number: int, layer: nn.Module, x: Features, structures: Sequence[Any]
     out: Any = layer(x, *structures)
     if torch.compiler.is_compiling():
         return out  # type: ignore[no-any-return]
-    rows = structures[0].n_receivers if structures and hasattr(structures[0], "n_receivers") else x.shape[-2]
+    rows = getattr(one_way(structures[0]), "n_receivers", x.shape[-2]) if structures else x.shape[-2]
     width = layer.width if isinstance(layer, Layer) else None
     if isinstance(out, Tensor) and out.dim() >= 2 and out.shape[-2] == rows and width in (None, out.shape[-1]):
         return out

@@ -356,6 +356,14 @@ def ways(H: TwoSided | tuple[TwoSided, TwoSided], direction: Direction) -> tuple
             f"a pair of blocks is for a layer with direction='both'; got {len(H)} blocks and {direction!r}."
         )
     forward, backward = H
+    if not torch.compiler.is_compiling():
+        for what in ("read", "made"):
+            mine, yours = getattr(forward, what, None), getattr(backward, what, None)
+            if (mine is None) != (yours is None) or (mine is not None and not torch.equal(mine, yours)):
+                raise ValueError(
+                    "the blocks of both directions must read and make the same vertices; make them with "
+                    "around(vertices, direction='both')."
+                )
     return (*forward.ways("forward"), *backward.ways("backward"))
 
 
