@@ -92,6 +92,28 @@ def test_monet_is_its_equation(H):
     assert_close(layer(x, H), expected)
 
 
+@pytest.mark.parametrize("direction", ["forward", "both"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        *(
+            lambda pool=pool, **options: HypergraphSAGE(4, 2, pool=pool, **options)
+            for pool in ("mean", "max", "attention")
+        ),
+        lambda **options: HypergraphMoNet(4, 2, **options),
+        lambda **options: HypergraphDiffusion(4, 2, **options),
+        lambda **options: hg.layers.Operator(4, 2, **options),
+    ],
+)
+def test_layers_work_under_autocast(make, direction):
+    D = structures.directed("overlapping parts")
+    layer, x = make(heads=2, skip=True, direction=direction), torch.rand(D.n_vertices, 4)
+    with torch.autocast("cpu", torch.bfloat16):
+        found = layer(x, D)
+        found.float().sum().backward()
+    assert_close(found.float(), layer(x, D), rtol=0.1, atol=0.1)
+
+
 def test_monet_does_not_depend_on_the_unit_of_the_weights(H):
     layer, x = HypergraphMoNet(3, 2).double(), random(H.n_vertices, 3)
     is_directed = isinstance(H, hg.DirectedHypergraph)

@@ -63,6 +63,17 @@ def test_a_single_dense_layer_gets_the_propagated_features(model):
     torch.testing.assert_close(network.hidden(x.to_sparse_csr(), **GIVEN), hidden)
 
 
+@pytest.mark.parametrize("model", list(KINDS))
+def test_networks_work_under_autocast(model):
+    depth = {} if KINDS[model].form == "random" else {"depth": 3}
+    network = Network(Config(model=model, hidden=4, heads=2, skip=KINDS[model].form == "layers", **depth), 4, 3).eval()
+    x = torch.rand(5, 4)
+    with torch.autocast("cpu", torch.bfloat16):
+        found = network(x, **GIVEN)
+        found.float().sum().backward()
+    torch.testing.assert_close(found.float(), network(x, **GIVEN), rtol=0.1, atol=0.1)
+
+
 def test_a_hook_may_change_what_a_layer_returns():
     network = Network(Config(), 4, 3).eval()
     network.layers[1].register_forward_hook(lambda *_: torch.full((5, 3), 2.0))

@@ -134,6 +134,8 @@ class GraphConv(Layer):
         torch.Size([3, 8])
     """
 
+    structures = ("graph",)
+
     def __init__(
         self,
         in_features: int,
@@ -178,6 +180,8 @@ class Dense(Layer):
         >>> Dense(16, 8, heads=2)(torch.rand(3, 16)).shape
         torch.Size([3, 16])
     """
+
+    structures = ()
 
     def __init__(
         self,

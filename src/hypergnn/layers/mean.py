@@ -32,6 +32,8 @@ class MeanConv(Layer):
         torch.Size([3, 8])
     """
 
+    structures = ("graph", "hypergraph")
+
     def __init__(
         self,
         in_features: int,
@@ -79,6 +81,8 @@ class MeanAttention(AttentionLayer):
         >>> MeanAttention(16, 8)(torch.rand(3, 16), graph, H).shape
         torch.Size([3, 8])
     """
+
+    structures = ("graph", "hypergraph")
 
     def __init__(
         self,

@@ -15,7 +15,6 @@ from hypergnn import kernels
 from hypergnn._utils.checks import check_choice, check_size
 from hypergnn.functional.checks import Features
 from hypergnn.functional.convolution import gathered, inverse
-from hypergnn.functional.projection import project
 from hypergnn.layers.base import Aggregate, Layer
 from hypergnn.structures.base import Direction, TwoSided
 
@@ -112,7 +111,7 @@ class HypergraphMoNet(Layer):
         return self._aggregated(outs[0] if len(outs) == 1 else torch.cat(outs, -1), x, structures[0].rows)
 
     def _of_one_way(self, x: Features, H: TwoSided, way: int, given: Tensor | None) -> Tensor:
-        projected = project(x, self._of_way(self.projection, way, -1))  # (..., N, heads * kernels * F')
+        projected = self._projected(x, self._of_way(self.projection, way, -1))  # (..., N, heads * kernels * F')
         dtype = projected.dtype
         u = _from_degrees(H, dtype) if given is None else self._checked(given, H, dtype)
         mean, spread = (self._of_way(one, way, -2) for one in (self.mean, self.spread))

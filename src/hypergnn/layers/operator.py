@@ -12,7 +12,6 @@ from torch import Tensor, nn
 
 from hypergnn import functional
 from hypergnn.functional.checks import Features
-from hypergnn.functional.projection import project
 from hypergnn.layers.base import Aggregate, Layer, glorot
 from hypergnn.structures.base import Direction, TwoSided
 
@@ -127,7 +126,7 @@ class Operator(Layer):
         return self._aggregated(outs[0] if len(outs) == 1 else torch.cat(outs, -1), x, structures[0].rows)
 
     def _of_one_way(self, x: Features, H: TwoSided, way: int) -> Tensor:
-        projected = self._by_head(project(x, self._of_way(self.projection, way, -1)))  # (..., N, heads, F')
+        projected = self._by_head(self._projected(x, self._of_way(self.projection, way, -1)))  # (..., N, heads, F')
         messages = self.to_hyperedges(projected, H)
         self._check_result("to_hyperedges", messages, H.n_hyperedges, "hyperedge", projected)
         out = self.to_vertices(messages, functional.of_receivers(projected, H), H)

@@ -67,20 +67,25 @@ def checked(layers: Iterable[nn.Module]) -> list[nn.Module]:
 
 
 def structures_of(layer: nn.Module) -> tuple[str, ...]:
-    """Which structures a layer takes, in their order: its attribute ``structures``, else by its kind, else one.
+    """Which structures a layer takes, in their order: its attribute ``structures``, or as registered.
 
     Example:
         >>> from hypergnn.layers import Dense, GraphConv, HypergraphConv
         >>> structures_of(GraphConv(3, 2)), structures_of(HypergraphConv(3, 2)), structures_of(Dense(3, 2))
         (('graph',), ('hypergraph',), ())
     """
-    own = getattr(layer, "structures", None)
-    if own is not None:
-        names = tuple(own)
-        if not set(names) <= set(STRUCTURES):
-            raise ValueError(f"structures of {type(layer).__name__} must be among {STRUCTURES}; got {own!r}.")
-        return names
-    return next((kind.structures for kind in KINDS.values() if kind.layer is type(layer)), ("hypergraph",))
+    registered = _registered(layer)
+    own = getattr(layer, "structures", ("hypergraph",)) if registered is None else registered
+    if not set(own) <= set(STRUCTURES):
+        raise ValueError(f"structures of {type(layer).__name__} must be among {STRUCTURES}; got {own!r}.")
+    return tuple(own)
+
+
+def _registered(layer: nn.Module) -> tuple[str, ...] | None:
+    """What a layer was registered to take, if its class says nothing itself."""
+    if "structures" in vars(layer) or "structures" in vars(type(layer)):
+        return None
+    return next((kind.structures for kind in KINDS.values() if kind.layer is type(layer)), None)
 
 
 def all_of(taken: Iterable[Sequence[str]], registered: tuple[str, ...] | None) -> tuple[str, ...]:

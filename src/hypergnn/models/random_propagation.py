@@ -17,7 +17,7 @@ from torch import Tensor
 
 from hypergnn import functional
 from hypergnn.functional.checks import Features
-from hypergnn.functional.projection import drop, project, to_dense
+from hypergnn.functional.projection import drop, to_dense
 from hypergnn.kernels.dropout import activate, dropout
 from hypergnn.layers import Dense
 from hypergnn.models.own_layers import has_hooks, one_way
@@ -75,7 +75,7 @@ def scores(network: Network, x: Features, steps: Sequence[tuple[Any, ...]], *, h
             return propagated
         linear, bias = first(propagated), None
     else:
-        narrow = _masked(project(x, first.projection), network, of=steps[0])
+        narrow = _masked(first._projected(x, first.projection), network, of=steps[0])
         linear = mean_of_powers(narrow, network.structures, steps)  # (..., N, width)
     for layer in layers[1:]:
         out = activate(linear, bias, rate, by=config.activation)

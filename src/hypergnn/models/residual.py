@@ -127,5 +127,5 @@ def _mixed(layer: Layer, x: Tensor, start: Tensor, structures: tuple[Any, ...], 
     propagate: Callable[..., Tensor] | None = getattr(layer, "_propagate", None)
     if layer.direction == "forward" and propagate is not None and not has_hooks(layer):
         own = [ways(one, "forward")[0] if isinstance(one, (TwoSided, tuple)) else one for one in structures]
-        return project(propagate(x, *own).add_(start), mapping * (1 - alpha))
+        return layer._projected(propagate(x, *own).add_(start), mapping * (1 - alpha))
     return (linear(x, *structures) + project(start, mapping)) * (1 - alpha)
