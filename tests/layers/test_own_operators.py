@@ -266,3 +266,24 @@ def test_steps_add_up_the_sums_of_all_processes(monkeypatch):
     assert_close(functional.softmax_over_members(*scores, shard), functional.softmax_over_members(*scores, H) / 2)
     with pytest.raises(ValueError, match='reduce="max" needs all members of a hyperedge in one process; got a shard'):
         functional.to_hyperedges(x, shard, reduce="max")
+
+
+@pytest.mark.parametrize("softmax", [functional.softmax_over_hyperedges, functional.softmax_over_members])
+def test_scores_must_be_floating_point_tensors(softmax):
+    H = structures.hypergraph("unit weights")
+    sizes = (H.n_vertices, H.n_hyperedges)
+    with pytest.raises(TypeError, match=r"vertex_score must be of a floating-point dtype; got torch.int64"):
+        softmax(*(torch.zeros(size, 1, dtype=torch.int64) for size in sizes), H)
+    with pytest.raises(TypeError, match="vertex_score must be a torch tensor; got list"):
+        softmax(*([0.0] * size for size in sizes), H)
+    with pytest.raises(TypeError, match="hyperedge_score must be a torch tensor; got list"):
+        softmax(torch.zeros(H.n_vertices, 1), [0.0] * H.n_hyperedges, H)
+
+
+def test_head_scores_are_of_floating_point_tensors():
+    with pytest.raises(TypeError, match="x must be a torch tensor; got list"):
+        functional.head_score([[1.0]], torch.ones(2, 4))
+    with pytest.raises(TypeError, match="x must be of a floating-point dtype"):
+        functional.head_score(torch.ones(3, 2, 4).long(), torch.ones(2, 4).long())
+    with pytest.raises(ValueError, match=r"x must have shape \(..., rows, heads, features\); got \(2, 4\)"):
+        functional.head_score(torch.ones(2, 4), torch.ones(2, 4))

@@ -211,6 +211,9 @@ def head_score(x: Tensor, vector: Tensor) -> Tensor:
         >>> head_score(torch.ones(3, 2, 4), torch.ones(2, 4)).shape
         torch.Size([3, 2])
     """
+    _check_number_type("x", x)
+    if x.dim() < 3:
+        raise ValueError(f"x must have shape (..., rows, heads, features); got {tuple(x.shape)}.")
     check_like("vector", vector, x, tuple(x.shape[-2:]), "one entry per head and feature")
     return kernels.head_scores(x, vector)[0]
 
@@ -289,7 +292,19 @@ def _check_values(name: str, values: Tensor, pairs: Incidence, x: Tensor) -> Non
 
 
 def _check_scores(vertex_score: Tensor, hyperedge_score: Tensor, n_rows: int, H: TwoSided) -> None:
-    heads = vertex_score.shape[-1] if isinstance(vertex_score, Tensor) and vertex_score.dim() else 1
-    like = hyperedge_score if isinstance(hyperedge_score, Tensor) else vertex_score
+    for name, score in (("vertex_score", vertex_score), ("hyperedge_score", hyperedge_score)):
+        _check_number_type(name, score)
+    heads = vertex_score.shape[-1] if vertex_score.dim() else 1
+    like = hyperedge_score
     check_like("vertex_score", vertex_score, like, (n_rows, heads), "one entry per vertex and head")
     check_like("hyperedge_score", hyperedge_score, like, (H.n_hyperedges, heads), "one entry per hyperedge and head")
+
+
+def _check_number_type(name: str, tensor: object) -> None:
+    """Raise unless this is a tensor of floating-point numbers."""
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"{name} must be a torch tensor; got {type(tensor).__name__}.")
+    if not tensor.is_floating_point():
+        raise TypeError(
+            f"{name} must be of a floating-point dtype; got {tensor.dtype}. Convert it, e.g. {name}.float()."
+        )

@@ -128,7 +128,7 @@ class Layer(nn.Module):
     def _by_head(self, out: Tensor) -> Tensor:
         return out.reshape(*out.shape[:-1], self.heads, self.out_features)  # (..., N, heads, F')
 
-    def _check(self, x: Features, n_vertices: int, device: torch.device) -> None:
+    def _check(self, x: Features, n_vertices: int | None = None, device: torch.device | None = None) -> None:
         check_features(x, n_vertices, device, width=self.in_features)
         self._check_parameters("x", x)
 

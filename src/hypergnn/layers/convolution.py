@@ -202,4 +202,5 @@ class Dense(Layer):
         return self._with_bias(self._linear(x))
 
     def _linear(self, x: Features) -> Tensor:
+        self._check(x)
         return self._aggregated(project(x, self.projection), x)
