@@ -74,6 +74,31 @@ def test_networks_work_under_autocast(model):
     torch.testing.assert_close(found.float(), network(x, **GIVEN), rtol=0.1, atol=0.1)
 
 
+@pytest.mark.parametrize("pool", ["mean", "max", "attention"])
+def test_the_pool_is_that_of_the_settings(pool):
+    network = Network(Config(model="hyper-sage", pool=pool), 4, 3)
+    assert [layer.pool for layer in network.layers] == [pool, pool]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"model": "gat"},
+        {"residual": "initial"},
+        {"norm": "pair"},
+        {"depth": 9},
+        {"hidden": 3},
+        {"direction": "both"},
+        {"weights": "learned"},
+    ],
+)
+def test_settings_without_effect_on_given_layers_are_refused(settings):
+    layers, name = [hg.HypergraphConv(4, 3)], next(iter(settings))
+    with pytest.raises(ValueError, match=f"{name} must be left at its default with given layers"):
+        Network(Config(**settings), layers=layers)
+    Network(Config(dropout=0.1, input_dropout=0.2, weights="inverse-frequency", learning_rate=0.1), layers=layers)
+
+
 def test_a_hook_may_change_what_a_layer_returns():
     network = Network(Config(), 4, 3).eval()
     network.layers[1].register_forward_hook(lambda *_: torch.full((5, 3), 2.0))

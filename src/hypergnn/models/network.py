@@ -41,8 +41,11 @@ class Network(nn.Module):
         n_features: Features of each vertex.
         n_classes: Number of scores.
         linear_output: Whether the last layer has no ELU after it, as a regression needs it.
-        layers: Any layers in place of those that ``config`` names, which then only gives the dropout. The sizes may be
-            omitted where the layers know them.
+        layers: Any layers in place of those that ``config`` names, which then only gives the dropout and the weights of
+            the hyperedges. The sizes may be omitted where the layers know them.
+
+    Raises:
+        ValueError: If ``config`` has settings that given layers leave without effect.
 
     Example:
         >>> from hypergnn import Hypergraph, HypergraphConv
@@ -74,6 +77,8 @@ class Network(nn.Module):
         n_features, n_classes = own_layers.sizes(layers, n_features, n_classes)
         self.n_features = n_features
         self.n_classes = n_classes
+        if layers is not None:
+            own_layers.check_settings(config)
         kind = KINDS[config.model]
         given = layers if layers is not None or kind.layers is None else own_layers.made(config, n_features, n_classes)
         self.has_own_layers = given is not None
@@ -91,6 +96,8 @@ class Network(nn.Module):
             options["learn_weight"] = True
         if config.hyperedge_features == "co-occurrence":
             options["hyperedge_features"] = DIMENSIONS
+        if config.pool != "mean":
+            options["pool"] = config.pool
         if config.is_random:
             self.layers = nn.ModuleList(random_propagation.dense_layers(config, n_features, n_classes))
             return

@@ -19,6 +19,45 @@ STRUCTURES = ("graph", "hypergraph")
 """The structures that layers may take, in the order in which they take them."""
 
 
+_OF_LAYERS = frozenset(
+    {
+        "model",
+        "hidden",
+        "heads",
+        "depth",
+        "skip",
+        "attention_dropout",
+        "direction",
+        "residual",
+        "alpha",
+        "theta",
+        "layer_decay",
+        "norm",
+        "activation",
+        "steps",
+        "draws",
+        "row_dropout",
+        "consistency",
+        "temperature",
+        "hyperedge_features",
+        "rebuild_every",
+        "pool",
+    }
+)
+"""Settings that decide what layers are made, or how they are combined."""
+
+
+def check_settings(config: Config) -> None:
+    """Raise if a setting has no effect on a network of given layers."""
+    changed = config.changed()
+    without = [name for name in changed if name in _OF_LAYERS or changed[name] == "learned"]
+    if without:
+        raise ValueError(
+            f"{without[0]} must be left at its default with given layers, on which it has no effect; got "
+            f"{changed[without[0]]!r}."
+        )
+
+
 def sizes(layers: Sequence[nn.Module] | None, n_features: int | None, n_classes: int | None) -> tuple[int, int]:
     """Number of features and of scores: as given, else those of the first and the last layer."""
     if layers is not None and len(layers) == 0:
