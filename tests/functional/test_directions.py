@@ -383,3 +383,45 @@ def test_memberships_of_new_vertices_must_fit():
 def test_the_spectral_form_of_a_hypergraph_without_vertices_is_empty():
     H = hg.DirectedHypergraph.from_hyperedges([([], [])], n_vertices=0)
     assert hg.functional.spectral_conv(torch.zeros(0, 3), H).shape == (0, 3)
+
+
+@pytest.mark.parametrize("settings", [{}, {"residual": "initial"}], ids=["layers", "residual"])
+def test_pairs_of_blocks_must_follow_each_other(settings):
+    D = structures.directed("overlapping parts")
+    config = hg.Config(direction="both", hidden=2, heads=2, **settings)
+    network = hg.Network(config, 4, 3, linear_output=not settings).double().eval()
+    x, made = random(D.n_vertices, 4), [0]
+    last = D.around(made, direction="both")
+    first = D.around(last[0].read, direction="both")
+    whole = network(x, hypergraph=D)[made]
+    assert_close(network(x[first[0].read], hypergraph=[first, last]), whole)
+    network.layers[0].register_forward_hook(lambda *_: None)
+    assert_close(network(x[first[0].read], hypergraph=[first, last]), whole)
+    other = D.around(last[0].read.flip(0), direction="both")
+    with pytest.raises(ValueError, match="block 1 of hypergraph must read the vertices that block 0 makes"):
+        network(x[other[0].read], hypergraph=[other, last])
+
+
+def test_the_blocks_of_both_directions_must_be_of_the_same_vertices():
+    D = structures.directed("overlapping parts")
+    layer = hg.HypergraphConv(4, 2, direction="both").double()
+    pairs = [D.around(made, direction="both") for made in ([0], [1], [0, 1])]
+    with pytest.raises(ValueError, match="the blocks of both directions must read and make the same vertices"):
+        layer(random(pairs[0][0].n_vertices, 4), (pairs[0][0], pairs[1][1]))
+    with pytest.raises(ValueError, match="the blocks of both directions must read and make the same vertices"):
+        layer(random(pairs[0][0].n_vertices, 4), (pairs[0][0], pairs[2][1]))
+
+
+@pytest.mark.parametrize("direction", ["backward", "undirected", "both"])
+@pytest.mark.parametrize(
+    "settings",
+    [{"residual": "initial"}, {"model": "hyper-grand", "steps": 2}, {"model": "gcn+hyper-conv"}],
+    ids=["residual", "random propagation", "mean"],
+)
+def test_networks_refuse_blocks_of_another_direction(settings, direction):
+    D = structures.directed("overlapping parts")
+    network = hg.Network(hg.Config(hidden=2, heads=2, **settings), 4, 3).double().eval()
+    graph = hg.Graph.from_links([0, 1], [1, 2], n_vertices=D.n_vertices)
+    blocks = [D.around(range(D.n_vertices), direction=direction)] * 2
+    with pytest.raises(ValueError, match="direction"):
+        network(random(D.n_vertices, 4), graph=graph, hypergraph=blocks)

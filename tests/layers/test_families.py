@@ -1,5 +1,7 @@
 """Other families over hyperedges: GraphSAGE, MoNet, diffusion, against literal versions and their originals."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -78,8 +80,8 @@ def test_diffusion_tells_a_vertex_from_its_surroundings():
 
 def dense_coordinates(H):
     S, R = sides(H)
-    degree, size = (R @ H.weight).clamp(min=1) ** -0.5, S.sum(0).clamp(min=1) ** -0.5
-    return torch.stack([degree[:, None].expand(R.shape), size.expand(R.shape)], -1)
+    count, size = R.sum(1).clamp(min=1) ** -0.5, S.sum(0).clamp(min=1) ** -0.5
+    return torch.stack([count[:, None].expand(R.shape), size.expand(R.shape)], -1)
 
 
 def test_monet_is_its_equation(H):
@@ -88,6 +90,36 @@ def test_monet_is_its_equation(H):
     P = list(layer.projection.reshape(3, 2, 2).unbind(1))
     expected = reference.monet(x, *sides(H), H.weight, P, dense_coordinates(H), layer.mean, layer.spread)
     assert_close(layer(x, H), expected)
+
+
+@pytest.mark.parametrize("direction", ["forward", "both"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        *(
+            lambda pool=pool, **options: HypergraphSAGE(4, 2, pool=pool, **options)
+            for pool in ("mean", "max", "attention")
+        ),
+        lambda **options: HypergraphMoNet(4, 2, **options),
+        lambda **options: HypergraphDiffusion(4, 2, **options),
+        lambda **options: hg.layers.Operator(4, 2, **options),
+    ],
+)
+def test_layers_work_under_autocast(make, direction):
+    D = structures.directed("overlapping parts")
+    layer, x = make(heads=2, skip=True, direction=direction), torch.rand(D.n_vertices, 4)
+    with torch.autocast("cpu", torch.bfloat16):
+        found = layer(x, D)
+        found.float().sum().backward()
+    assert_close(found.float(), layer(x, D), rtol=0.1, atol=0.1)
+
+
+def test_monet_does_not_depend_on_the_unit_of_the_weights(H):
+    layer, x = HypergraphMoNet(3, 2).double(), random(H.n_vertices, 3)
+    is_directed = isinstance(H, hg.DirectedHypergraph)
+    degrees = ("_sender_degree", "_receiver_degree") if is_directed else ("_vertex_degree",)
+    scaled = replace(H, weight=H.weight * 10, **{name: getattr(H, name) * 10 for name in degrees})
+    assert_close(layer(x, scaled), layer(x, H))
 
 
 def test_gradients_of_monet():

@@ -435,3 +435,18 @@ def test_learned_weights_work_under_autocast():
     with torch.autocast("cpu", torch.bfloat16):
         found = layer(x, H)
     torch.testing.assert_close(found.float(), layer(x, H), rtol=0.1, atol=0.1)
+
+
+@pytest.mark.parametrize(
+    ("x", "error", "message"),
+    [
+        (torch.rand(3, 9), ValueError, "x must have 4 features per vertex; got 9"),
+        (torch.rand(3, 4).double(), TypeError, "x must have the dtype of the layer, torch.float32"),
+        (torch.ones(3, 4, dtype=torch.int64), TypeError, "x must be of a floating-point dtype"),
+        (torch.rand(4), ValueError, r"x must have shape \(..., N, features\)"),
+        ([[1.0] * 4], TypeError, "x must be a torch tensor; got list"),
+    ],
+)
+def test_a_dense_layer_checks_its_features(x, error, message):
+    with pytest.raises(error, match=message):
+        Dense(4, 2)(x)

@@ -86,6 +86,39 @@ def test_it_compiles_into_one_graph(kind):
     assert_close(compiled(x, H), layer(x, H))
 
 
+def test_shared_parameters_are_drawn_whatever_a_subclass_forgets(monkeypatch):
+    class Forgetful(Operator):
+        def __init__(self, in_features, out_features):
+            super().__init__(in_features, out_features, skip=True)
+            self.kind = "forgetful"
+
+    monkeypatch.setattr(torch, "empty", lambda *shape: torch.full(shape, torch.nan))
+    layer = Forgetful(3, 2)
+    assert all(0 < one.abs().max() < 3 for one in (layer.projection, layer.skip_projection))
+    assert layer.bias.eq(0).all()
+
+
+class Largest(Operator):
+    """An operator without parameters of its own."""
+
+    def to_vertices(self, messages, x, H):
+        return x + functional.to_vertices(messages, H, reduce="max")
+
+
+@pytest.mark.parametrize("aggregate", ["concat", "mean"])
+def test_directions(aggregate):
+    D = structures.directed("overlapping parts")
+    x, made = random(D.n_vertices, 3), [2, 0]
+    backward, forward = (drawn(Largest(3, 2, direction=one).double()) for one in ("backward", "forward"))
+    assert_close(backward(x, D), forward(x, D.reversed()))
+    both = drawn(Largest(3, 2, heads=2, direction="both", aggregate=aggregate, skip=True).double())
+    block = D.around(made, direction="both")
+    assert both(x, D).shape == (D.n_vertices, both.width)
+    assert_close(both(x[block[0].read], block), both(x, D)[made])
+    with pytest.raises(ValueError, match="direction='forward' needs a block made with"):
+        forward(x[block[1].read], block[1])
+
+
 def test_parameters_of_its_own_are_drawn_from_the_generator():
     first, second = (UniGAT(3, 2, heads=2) for _ in range(2))
     for layer in (first, second):
@@ -233,3 +266,24 @@ def test_steps_add_up_the_sums_of_all_processes(monkeypatch):
     assert_close(functional.softmax_over_members(*scores, shard), functional.softmax_over_members(*scores, H) / 2)
     with pytest.raises(ValueError, match='reduce="max" needs all members of a hyperedge in one process; got a shard'):
         functional.to_hyperedges(x, shard, reduce="max")
+
+
+@pytest.mark.parametrize("softmax", [functional.softmax_over_hyperedges, functional.softmax_over_members])
+def test_scores_must_be_floating_point_tensors(softmax):
+    H = structures.hypergraph("unit weights")
+    sizes = (H.n_vertices, H.n_hyperedges)
+    with pytest.raises(TypeError, match=r"vertex_score must be of a floating-point dtype; got torch.int64"):
+        softmax(*(torch.zeros(size, 1, dtype=torch.int64) for size in sizes), H)
+    with pytest.raises(TypeError, match="vertex_score must be a torch tensor; got list"):
+        softmax(*([0.0] * size for size in sizes), H)
+    with pytest.raises(TypeError, match="hyperedge_score must be a torch tensor; got list"):
+        softmax(torch.zeros(H.n_vertices, 1), [0.0] * H.n_hyperedges, H)
+
+
+def test_head_scores_are_of_floating_point_tensors():
+    with pytest.raises(TypeError, match="x must be a torch tensor; got list"):
+        functional.head_score([[1.0]], torch.ones(2, 4))
+    with pytest.raises(TypeError, match="x must be of a floating-point dtype"):
+        functional.head_score(torch.ones(3, 2, 4).long(), torch.ones(2, 4).long())
+    with pytest.raises(ValueError, match=r"x must have shape \(..., rows, heads, features\); got \(2, 4\)"):
+        functional.head_score(torch.ones(2, 4), torch.ones(2, 4))

@@ -7,7 +7,7 @@ from support import structures
 from torch.utils import _pytree as pytree
 
 import hypergnn as hg
-from hypergnn.functional import hypergraph_conv, to_hyperedges, to_vertices
+from hypergnn.functional import hypergraph_conv, propagate, to_hyperedges, to_vertices
 from hypergnn.loader.sampling import Sampler
 
 DRAWS = 200
@@ -86,6 +86,35 @@ def test_steps_of_own_operators_are_unbiased_as_well(reduce):
     assert standard_errors(draws, there_and_back(x, H)) < 4
     full = hypergraph_conv(x.squeeze(1), H, normalization="none" if reduce == "sum" else "row")
     torch.testing.assert_close(there_and_back(x, H).squeeze(1), full)
+
+
+@pytest.mark.parametrize("heads", [1, 2])
+def test_both_ways_in_one_step_are_those_of_two_steps(heads):
+    H = STRUCTURES["hubs, weighted"]()
+    draw = torch.Generator().manual_seed(0)
+    x = torch.rand(H.n_vertices, heads, 2, dtype=torch.float64, generator=draw)
+    sampler, made, draws = Sampler(H), np.arange(H.n_vertices), []
+    for number in range(DRAWS):
+        block = sampler.block(made, (2, 3), 5, number)
+        left = torch.rand(block.n_receivers, heads, dtype=torch.float64, generator=draw)
+        messages = to_hyperedges(x[block.read], block) * block.weight.view(-1, 1, 1)
+        both = propagate(x[block.read], block, left=left, middle=block.weight.unsqueeze(-1))
+        torch.testing.assert_close(both, left.unsqueeze(-1) * to_vertices(messages, block))
+        middle = (block.weight / block.hyperedge_degree()).unsqueeze(-1)
+        draws.append(propagate(x[block.read], block, middle=middle))
+    assert standard_errors(draws, propagate(x, H, middle=(H.weight / H.hyperedge_degree()).unsqueeze(-1))) < 4
+
+
+@pytest.mark.parametrize("name", ["small", "hubs, weighted", "more hyperedges than vertices"])
+@pytest.mark.parametrize("normalization", ["row", "none"])
+def test_gaussian_kernels_are_unbiased_as_well(name, normalization):
+    H = STRUCTURES[name]()
+    x = torch.rand(H.n_vertices, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    sampler, made = Sampler(H), np.arange(H.n_vertices)
+    layer = hg.layers.HypergraphMoNet(3, 2, kernels=2, normalization=normalization).double()
+    with torch.no_grad():
+        blocks = [sampler.block(made, (2, 3), 5, number) for number in range(DRAWS)]
+        assert standard_errors([layer(x[one.read], one) for one in blocks], layer(x, H)) < 4
 
 
 def test_hyperedges_are_drawn_by_weight():

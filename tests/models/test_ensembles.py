@@ -57,6 +57,9 @@ def test_networks_that_differ_are_refused():
         Ensemble.of([Network(SMALL, 5, 3), Network(SMALL, 5, 2)])
     with pytest.raises(ValueError, match="at least one network"):
         Ensemble.of([])
+    given = [Network(Config(), layers=[hg.HypergraphConv(5, 3, normalization="row")]) for _ in range(2)]
+    with pytest.raises(TypeError, match="made by their configuration; got a network made of given layers"):
+        Ensemble.of(given)
     with pytest.raises(TypeError, match="no common hidden features"):
         Ensemble.of([Network(SMALL, 5, 3)]).hidden(torch.rand(4, 5), hypergraph=H)
     with pytest.raises(TypeError, match="cannot split the scores of an ensemble"):

@@ -45,6 +45,35 @@ def test_an_undirected_network_over_hyperedges_that_do_not_point(x):
     torch.testing.assert_close(infer(network, H, x, batch_size=7), network(x, hypergraph=H).detach())
 
 
+class Doubled(hg.HypergraphConv):
+    def _linear(self, x, H):
+        return 2 * super()._linear(x, H)
+
+
+@pytest.mark.parametrize(
+    "layers",
+    [
+        lambda: [hg.HypergraphConv(6, 4), Doubled(4, 3)],
+        lambda: [hg.layers.Dense(6, 4), hg.HypergraphConv(4, 4), hg.layers.Dense(4, 3)],
+        lambda: [hg.HypergraphAttention(6, 4), hg.HypergraphConv(4, 3, learn_weight=True)],
+    ],
+    ids=["a subclass", "dense layers", "learned weights"],
+)
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_given_layers(layers, is_sparse, x):
+    H, x = structures.scattered("some"), x.to_sparse_csr() if is_sparse else x
+    network = hg.Network(hg.Config(), layers=layers()).eval()
+    torch.testing.assert_close(infer(network, H, x, batch_size=7), network(x, hypergraph=H).detach())
+
+
+def test_hooks_see_every_layer(x):
+    H = structures.scattered("some")
+    network = hg.Network(hg.Config(hidden=2, heads=2), 6, 3).eval()
+    for layer in network.layers:
+        layer.register_forward_hook(lambda _, __, out: out + 1)
+    torch.testing.assert_close(infer(network, H, x, batch_size=7), network(x, hypergraph=H).detach())
+
+
 def test_files_in_and_out(tmp_path, x):
     H = structures.scattered("none")
     H.save(tmp_path / "H.safetensors")
@@ -68,6 +97,11 @@ def test_bad_input(x):
     H = structures.scattered("none")
     with pytest.raises(ValueError, match="network must be of hypergraph layers only; got 'gcn'"):
         infer(hg.Network(hg.Config(model="gcn"), 6, 3), H, x)
+    graphs = hg.Network(hg.Config(), layers=[hg.GraphConv(6, 3)])
+    with pytest.raises(ValueError, match=r"of hypergraph layers only; got layers that take \('graph',\)"):
+        infer(graphs, H, x)
+    with pytest.raises(ValueError, match="hyperedges that follow the features"):
+        infer(hg.Network(hg.Config(), layers=[hg.layers.DynamicHypergraphConv(6, 3)]), H, x)
     network = hg.Network(hg.Config(), 6, 3)
     with pytest.raises(ValueError, match=r"x must have 50 rows, one per vertex, and 6 features; got \(50, 5\)"):
         infer(network, H, x[:, 1:])

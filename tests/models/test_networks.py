@@ -35,6 +35,70 @@ def test_hooks_see_what_a_layer_gets_and_returns(model, training):
     torch.testing.assert_close(second_out, network.layers[1](second_in, *structures))
 
 
+@pytest.mark.parametrize("model", [name for name, kind in KINDS.items() if kind.form != "layers" or kind.can_be_deep])
+@pytest.mark.parametrize("training", [True, False])
+def test_hooks_see_the_layers_of_other_forms(model, training):
+    form = {} if KINDS[model].form != "layers" else {"residual": "initial"}
+    rates = {"dropout": 0.0, "attention_dropout": 0.0} | ({"row_dropout": 0.0} if KINDS[model].form == "random" else {})
+    network = Network(Config(model=model, hidden=4, heads=2, **form, **rates), 4, 3).train(training)
+    x, seen = torch.rand(5, 4), []
+    plain = network(x, **GIVEN)
+    modules = [*network.layers, *network.ends.values()]
+    for module in modules:
+        module.register_forward_hook(lambda module, inputs, output: seen.append((module, inputs[0], output)))
+    torch.testing.assert_close(network(x, **GIVEN), plain)
+    assert {id(module) for module, _, _ in seen} == set(map(id, modules))
+    module, last_in, last_out = seen[-1]
+    torch.testing.assert_close(last_out, plain)
+    torch.testing.assert_close(network.hidden(x, **GIVEN), last_in)
+    assert module is (network.ends["last"] if network.ends else network.layers[-1])
+
+
+@pytest.mark.parametrize("model", ["grand", "hyper-grand", "grand+hyper-grand"])
+def test_a_single_dense_layer_gets_the_propagated_features(model):
+    network, x = Network(Config(model=model, depth=1), 4, 3).eval(), torch.rand(5, 4)
+    hidden = network.hidden(x, **GIVEN)
+    assert hidden.shape == (5, 4)
+    torch.testing.assert_close(network.layers[0](hidden), network(x, **GIVEN))
+    torch.testing.assert_close(network.hidden(x.to_sparse_csr(), **GIVEN), hidden)
+
+
+@pytest.mark.parametrize("model", list(KINDS))
+def test_networks_work_under_autocast(model):
+    depth = {} if KINDS[model].form == "random" else {"depth": 3}
+    network = Network(Config(model=model, hidden=4, heads=2, skip=KINDS[model].form == "layers", **depth), 4, 3).eval()
+    x = torch.rand(5, 4)
+    with torch.autocast("cpu", torch.bfloat16):
+        found = network(x, **GIVEN)
+        found.float().sum().backward()
+    torch.testing.assert_close(found.float(), network(x, **GIVEN), rtol=0.1, atol=0.1)
+
+
+@pytest.mark.parametrize("pool", ["mean", "max", "attention"])
+def test_the_pool_is_that_of_the_settings(pool):
+    network = Network(Config(model="hyper-sage", pool=pool), 4, 3)
+    assert [layer.pool for layer in network.layers] == [pool, pool]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"model": "gat"},
+        {"residual": "initial"},
+        {"norm": "pair"},
+        {"depth": 9},
+        {"hidden": 3},
+        {"direction": "both"},
+        {"weights": "learned"},
+    ],
+)
+def test_settings_without_effect_on_given_layers_are_refused(settings):
+    layers, name = [hg.HypergraphConv(4, 3)], next(iter(settings))
+    with pytest.raises(ValueError, match=f"{name} must be left at its default with given layers"):
+        Network(Config(**settings), layers=layers)
+    Network(Config(dropout=0.1, input_dropout=0.2, weights="inverse-frequency", learning_rate=0.1), layers=layers)
+
+
 def test_a_hook_may_change_what_a_layer_returns():
     network = Network(Config(), 4, 3).eval()
     network.layers[1].register_forward_hook(lambda *_: torch.full((5, 3), 2.0))

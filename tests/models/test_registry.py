@@ -173,6 +173,27 @@ def test_a_function_of_layers_that_fails_is_named(layers, error, message):
         unregister("mine")
 
 
+def test_subclasses_take_the_structures_of_their_layer():
+    class OwnGraph(hg.GraphConv):
+        pass
+
+    class OwnDense(hg.layers.Dense):
+        pass
+
+    class OwnMean(hg.layers.MeanConv):
+        pass
+
+    network = Network(Config(), layers=[OwnDense(4, 4), OwnGraph(4, 4), OwnMean(4, 4), hg.HypergraphConv(4, 3)]).eval()
+    assert network.structures == ("graph", "hypergraph")
+    plain = Network(
+        Config(), layers=[hg.layers.Dense(4, 4), hg.GraphConv(4, 4), hg.layers.MeanConv(4, 4), hg.HypergraphConv(4, 3)]
+    ).eval()
+    plain.load_state_dict(network.state_dict())
+    H = hg.Hypergraph.from_hyperedges([[0, 1, 2], [2, 3]], n_vertices=4)
+    graph, x = hg.Graph.from_links([0, 1], [1, 2], n_vertices=4), torch.rand(4, 4)
+    torch.testing.assert_close(network(x, graph=graph, hypergraph=H), plain(x, graph=graph, hypergraph=H))
+
+
 @pytest.mark.parametrize("structures", [3, [[]], "graph", ["graph", "graph"]])
 def test_structures_of_another_kind_are_refused(structures):
     with pytest.raises(ValueError, match="structures must be among"):

@@ -51,6 +51,19 @@ def test_another_runtime_gives_the_same_scores(name, how, tmp_path):
     assert list(tmp_path.iterdir()) == [tmp_path / "model.onnx"]
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [{"weights": "inverse-frequency"}, {"model": "hyper-attention", "hyperedge_features": "co-occurrence"}],
+    ids=["inverse frequency", "co-occurrence"],
+)
+def test_what_is_made_of_the_hypergraph_is_stored(settings, tmp_path):
+    network, x, H = Network(Config(hidden=4, heads=2, **settings), 5, 3).eval(), torch.randn(6, 5), make()
+    hg.export_onnx(network, tmp_path / "model.onnx", H)
+    with torch.no_grad():
+        expected = network(x, hypergraph=H)
+    np.testing.assert_allclose(run(tmp_path / "model.onnx", x), expected.numpy(), rtol=1e-4, atol=1e-6)
+
+
 class OfBothEnds(Operator):
     """An operator whose values depend on the vertex and the hyperedge of each incidence."""
 

@@ -19,6 +19,8 @@ SETTINGS = {
     "dynamic": {"model": "dynamic-hyper-conv", "rebuild_every": 5},
     "learned": {"weights": "learned"},
     "inverse frequency": {"weights": "inverse-frequency"},
+    "largest": {"model": "hyper-sage", "pool": "max"},
+    "attention of SAGE": {"model": "hyper-sage", "pool": "attention"},
     "co-occurrence": {"model": "hyper-attention", "hyperedge_features": "co-occurrence"},
 }
 EACH = pytest.mark.parametrize("settings", SETTINGS.values(), ids=list(SETTINGS))
@@ -94,7 +96,8 @@ def test_learned_weights_train_on_blocks_as_on_the_whole():
 
 def test_weights_by_inverse_frequency_are_those_of_the_hypergraph():
     data = grouped_points()
-    H = Task.of(data, Config(weights="inverse-frequency")).structures["hypergraph"]
+    config = Config(weights="inverse-frequency")
+    H = Plan.of(Task.of(data, config), config).task.structures["hypergraph"]
     assert_close(H.weight, torch.log(61 / data.hypergraph.hyperedge_degree()))
     weighted = replace(data, hypergraph=hg.construct.weighted_by_inverse_frequency(data.hypergraph))
     one, other = (Config(**SMALL, weights=how) for how in ("inverse-frequency", "given"))
@@ -117,12 +120,16 @@ def test_what_does_not_fit_is_one_clear_error():
         ({"weights": "inverse-frequency", "model": "gcn"}, "weights needs a model that takes a hypergraph"),
         ({"weights": "heavy"}, "weights must be one of"),
         ({"hyperedge_features": "co-occurrence"}, "hyperedge_features needs the model hyper-attention"),
+        ({"pool": "max"}, "pool needs the model hyper-sage"),
+        ({"pool": "least", "model": "hyper-sage"}, "pool must be one of"),
         ({"rebuild_every": 5}, "rebuild_every needs the model dynamic-hyper-conv"),
         ({"rebuild_every": 0, "model": "dynamic-hyper-conv"}, "rebuild_every must be"),
     ):
         with pytest.raises((ValueError, TypeError), match=message):
             Config(**settings)
     assert "weights" not in Config().settings()
+    assert "pool" not in Config(model="hyper-sage").settings()
+    assert Config(model="hyper-sage", pool="max").settings()["pool"] == "max"
     assert Config(weights="learned").settings()["weights"] == "learned"
 
 
@@ -133,3 +140,9 @@ def test_a_network_with_features_of_hyperedges_needs_the_whole_hypergraph():
     block = data.hypergraph.around(np.array([3]), attention=True)
     with pytest.raises(TypeError, match="H must be a Hypergraph"):
         network(torch.rand(block.read.shape[0], data.n_features), hypergraph=[block, block])
+
+
+def test_a_network_in_place_of_its_settings_is_refused():
+    data = grouped_points()
+    with pytest.raises(TypeError, match=r"config must be a hypergnn\.Config; got Network\. Of a network, pass its"):
+        fit(data, Network(Config(), data.n_features, data.n_classes))

@@ -51,6 +51,7 @@ _MORE: dict[str, tuple[Any, str]] = {
     "weights": (str, "given, inverse-frequency or learned"),
     "hyperedge_features": (str, "members or co-occurrence"),
     "rebuild_every": (int, "epochs between new hyperedges of dynamic-hyper-conv"),
+    "pool": (str, "hyper-sage: mean, max or attention"),
     "residual": (str, "initial: initial residual and identity mapping; none"),
     "alpha": (float, "share of the first features, with --residual initial"),
     "theta": (float, "how slowly mappings become the identity, likewise"),

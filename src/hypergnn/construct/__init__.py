@@ -24,12 +24,12 @@ from hypergnn.construct.clusters import Clusters, from_clusters
 from hypergnn.construct.combine import drop_hyperedges, union
 from hypergnn.construct.encoding import TableEncoder
 from hypergnn.construct.events import Events, from_events
-from hypergnn.construct.frequency import inverse_frequency, weighted_by_inverse_frequency
 from hypergnn.construct.nearest import NearestNeighbours, NearestVertex, from_knn
 from hypergnn.construct.neighbourhoods import from_neighbourhoods
 from hypergnn.construct.relation import Relation
 from hypergnn.construct.table import from_table
 from hypergnn.construct.text import Words, from_text
+from hypergnn.structures.frequency import inverse_frequency, weighted_by_inverse_frequency
 
 __all__ = [
     "Attributes",

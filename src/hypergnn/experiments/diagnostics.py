@@ -50,7 +50,7 @@ def layer_energies(network: Network, data: Dataset) -> list[float]:
         >>> len(layer_energies(network, data))
         3
     """
-    network, task = network.eval(), Task.of(data, network.config)
+    network, task = network.eval(), Task.of(data, network.config).seen_by(network)
     structures = tuple(task.structures[name] for name in network.structures)
     with torch.no_grad():
         outputs = _outputs(network, task.x, structures)

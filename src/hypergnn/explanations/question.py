@@ -12,7 +12,6 @@ import torch
 from torch import Tensor, nn
 
 from hypergnn._utils.checks import Names, find_named
-from hypergnn.construct import weighted_by_inverse_frequency
 from hypergnn.datasets import Dataset
 from hypergnn.explanations.explanation import Attended, Explanation
 from hypergnn.explanations.parts import EXPLAINED, Call, Part, Way, attention_of, parts_of, ways_of
@@ -181,9 +180,6 @@ def _question(model: Any, H: Any, x: Any, graph: Graph | SharedGraph | None, x_h
     like = next(network.parameters())
     features = _features_of(model, H, like) if isinstance(H, Dataset) else _as_features(x, like)
     own = (H.graph, H.hypergraph) if isinstance(H, Dataset) else (graph, H)
-    is_reweighted = isinstance(network, Network) and network.config.weights == "inverse-frequency"
-    if isinstance(H, Dataset) and is_reweighted:
-        own = (H.graph, weighted_by_inverse_frequency(H.hypergraph))  # type: ignore[arg-type]
     structures = dict(zip(("graph", "hypergraph"), own, strict=True))
     given = {name: one.to(like.device) for name, one in structures.items() if one is not None}
     asked = _Question(network, features, given, _class_names(model, H), x_hyperedge)
@@ -248,7 +244,7 @@ def run_network(network: Network, x: Features, structures: Sequence[Structure | 
     """
     if network.config.norm != "none" and not network.has_own_layers:
         raise ValueError(f"model must have no norm to be explained; got norm={network.config.norm!r}.")
-    calls, of_hyperedges = [], None
+    calls, of_hyperedges, structures = [], None, [network.weighted(one) for one in structures]
     if network.config.hyperedge_features == "co-occurrence":
         of_hyperedges = cached_co_occurrence(cast(Hypergraph, structures[-1])).to(x.dtype)
     given = (*structures, *([] if of_hyperedges is None else [of_hyperedges]))

@@ -16,9 +16,15 @@ Features = Tensor | SparseFeatures
 
 
 def check_features(
-    x: object, n_rows: int, device: torch.device, *, name: str = "x", rows: str = "vertex", width: int | None = None
+    x: object,
+    n_rows: int | None,
+    device: torch.device | None,
+    *,
+    name: str = "x",
+    rows: str = "vertex",
+    width: int | None = None,
 ) -> None:
-    """Raise unless ``x`` is a floating-point tensor with ``n_rows`` rows, on ``device``."""
+    """Raise unless ``x`` is a floating-point tensor with ``n_rows`` rows, on ``device``; ``None`` for any."""
     if not isinstance(x, (Tensor, SparseFeatures)):
         raise TypeError(
             f"{name} must be a torch tensor; got {type(x).__name__}. Convert it, e.g. "
@@ -30,15 +36,16 @@ def check_features(
         raise TypeError(f"{name} must not be float16, which is too narrow for degrees: use bfloat16 or float32.")
     if isinstance(x, Tensor) and x.layout not in (torch.strided, torch.sparse_csr):
         raise TypeError(f"{name} must be dense or sparse CSR; got {x.layout}. Convert it, e.g. x.to_sparse_csr().")
-    if len(x.shape) < 2 or x.shape[-2] != n_rows:
-        raise ValueError(f"{name} must have shape (..., {n_rows}, features), one row per {rows}; got {tuple(x.shape)}.")
+    if len(x.shape) < 2 or n_rows not in (None, x.shape[-2]):
+        size = "N" if n_rows is None else n_rows
+        raise ValueError(f"{name} must have shape (..., {size}, features), one row per {rows}; got {tuple(x.shape)}.")
     if isinstance(x, Tensor) and x.layout == torch.sparse_csr and x.dim() > 2:
         raise ValueError(f"{name} must have two dimensions if it is sparse; got {tuple(x.shape)}.")
     if isinstance(x, Tensor) and x.layout == torch.sparse_csr:
         check_csr(x)
     if width is not None and x.shape[-1] != width:
         raise ValueError(f"{name} must have {width} features per {rows}; got {x.shape[-1]}.")
-    if x.device != device:
+    if device is not None and x.device != device:
         raise ValueError(f"{name} is on {x.device} but the structure is on {device}: move one of them with .to().")
 
 

@@ -76,12 +76,13 @@ def activated_conv(
 ) -> Tensor:
     """ELU of :func:`hypergraph_conv` plus a bias, ``(..., N, F')``."""
     narrow, after = _projected(x, projection, H)
+    narrow = narrow.to(projection.dtype)  # whatever autocast has multiplied in
     left, middle, right = scalings(H, normalization, narrow.dtype)
     factors = {"left": left, "middle": middle, "right": right}
     if after is None and H.parts is None:
         return kernels.activated_transition(narrow, H.senders, H.receivers, **factors, bias=bias)
     out = kernels.transition(narrow, H.senders, H.receivers, **factors, parts=H.parts)
-    return kernels.elu_dropout(out if after is None else project(out, after), bias)
+    return kernels.elu_dropout(out if after is None else project(out, after).to(projection.dtype), bias)
 
 
 def _projected(x: Features, projection: Tensor | None, H: TwoSided) -> tuple[Tensor, Tensor | None]:

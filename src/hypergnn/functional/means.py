@@ -48,6 +48,5 @@ def vertex_mean(u: Tensor, H: TwoSided) -> Tensor:
     check_hypergraph(H)
     check_features(u, H.n_hyperedges, H.device, name="u", rows="hyperedge")
     total = kernels.segment_sum(u * H.weight.to(u.dtype).unsqueeze(-1), by=H.receivers)  # R W U  (..., N, F)
-    scale = getattr(H, "receiver_scale", None)  # what the drawn hyperedges of a sampled block stand for
     mean = total * inverse(H._receiver_degree.to(u.dtype)).unsqueeze(-1)  # D_R^-1
-    return mean if scale is None else mean * scale.to(u.dtype).unsqueeze(-1)
+    return mean if H.receiver_scale is None else mean * H.receiver_scale.to(u.dtype).unsqueeze(-1)

@@ -57,7 +57,7 @@ def to_hyperedges(x: Tensor, H: TwoSided, *, values: Tensor | None = None, reduc
         return _by_head(hyperedge_mean(x.flatten(-2), H), x)
     own = _reduced(x, H.senders.T, values, reduce, H.senders)
     gathered = own if H.parts is None else kernels.total(own.flatten(-2), H.parts).reshape(own.shape)
-    return gathered if values is not None or reduce == "max" else _standing_for_all(gathered, H, "hyperedge_scale")
+    return gathered if values is not None or reduce == "max" else _standing_for_all(gathered, H.hyperedge_scale)
 
 
 def to_vertices(messages: Tensor, H: TwoSided, *, values: Tensor | None = None, reduce: Reduce = "sum") -> Tensor:
@@ -86,7 +86,7 @@ def to_vertices(messages: Tensor, H: TwoSided, *, values: Tensor | None = None, 
     if reduce == "mean":
         return _by_head(vertex_mean(messages.flatten(-2), H), messages)
     gathered = _reduced(messages, H.receivers, values, reduce, H.receivers)
-    return gathered if values is not None or reduce == "max" else _standing_for_all(gathered, H, "receiver_scale")
+    return gathered if values is not None or reduce == "max" else _standing_for_all(gathered, H.receiver_scale)
 
 
 def propagate(
@@ -127,16 +127,19 @@ def propagate(
         raise ValueError(
             "values and receiver_values must be given together: those of the senders and of the receivers."
         )
-    heads, factors = x.shape[-2], {"left": left, "middle": middle, "right": right}
+    heads = x.shape[-2]
     sizes = {"left": (left, H.n_receivers), "middle": (middle, H.n_hyperedges), "right": (right, H.n_vertices)}
     for name, (factor, rows) in sizes.items():
         if factor is not None:
             width = heads if factor.dim() and factor.shape[-1] == heads else 1
             check_like(name, factor, x, (rows, width), "one entry per row and head, or one per row")
+    if values is None:
+        left, middle = _times(left, H.receiver_scale, x), _times(middle, H.hyperedge_scale, x)
+    factors = {"left": left, "middle": middle, "right": right}
     if values is not None and receiver_values is not None:
         _check_values("values", values, H.senders, x)
         _check_values("receiver_values", receiver_values, H.receivers, x)
-    elif heads == 1 or all(one is None or one.shape[-1] == 1 for one, _ in sizes.values()):
+    elif heads == 1 or all(one is None or one.shape[-1] == 1 for one in factors.values()):
         flat = kernels.transition(x.flatten(-2), H.senders, H.receivers, **factors, parts=H.parts)
         return _by_head(flat, x)
     else:
@@ -208,6 +211,9 @@ def head_score(x: Tensor, vector: Tensor) -> Tensor:
         >>> head_score(torch.ones(3, 2, 4), torch.ones(2, 4)).shape
         torch.Size([3, 2])
     """
+    _check_number_type("x", x)
+    if x.dim() < 3:
+        raise ValueError(f"x must have shape (..., rows, heads, features); got {tuple(x.shape)}.")
     check_like("vector", vector, x, tuple(x.shape[-2:]), "one entry per head and feature")
     return kernels.head_scores(x, vector)[0]
 
@@ -248,10 +254,17 @@ def of_receivers(x: Tensor, H: TwoSided) -> Tensor:
     return x if H.rows is None else x.index_select(-3, H.rows)
 
 
-def _standing_for_all(total: Tensor, H: TwoSided, scale: str) -> Tensor:
+def _standing_for_all(total: Tensor, scale: Tensor | None) -> Tensor:
     """A sum over what a sampled block has drawn, scaled to the sum over all; ``(..., rows, heads, F')``."""
-    factor = getattr(H, scale, None)
-    return total if factor is None else total * factor.to(total.dtype).unsqueeze(-1).unsqueeze(-1)
+    return total if scale is None else total * scale.to(total.dtype).unsqueeze(-1).unsqueeze(-1)
+
+
+def _times(factor: Tensor | None, scale: Tensor | None, x: Tensor) -> Tensor | None:
+    """A factor of each row, ``(..., rows, heads or 1)``, times the scale of a sampled block."""
+    if scale is None:
+        return factor
+    own = scale.to(x.dtype).unsqueeze(-1)  # (rows, 1)
+    return own if factor is None else factor * own
 
 
 def _reduced(x: Tensor, by: Incidence, values: Tensor | None, reduce: Reduce, pairs: Incidence) -> Tensor:
@@ -279,7 +292,19 @@ def _check_values(name: str, values: Tensor, pairs: Incidence, x: Tensor) -> Non
 
 
 def _check_scores(vertex_score: Tensor, hyperedge_score: Tensor, n_rows: int, H: TwoSided) -> None:
-    heads = vertex_score.shape[-1] if isinstance(vertex_score, Tensor) and vertex_score.dim() else 1
-    like = hyperedge_score if isinstance(hyperedge_score, Tensor) else vertex_score
+    for name, score in (("vertex_score", vertex_score), ("hyperedge_score", hyperedge_score)):
+        _check_number_type(name, score)
+    heads = vertex_score.shape[-1] if vertex_score.dim() else 1
+    like = hyperedge_score
     check_like("vertex_score", vertex_score, like, (n_rows, heads), "one entry per vertex and head")
     check_like("hyperedge_score", hyperedge_score, like, (H.n_hyperedges, heads), "one entry per hyperedge and head")
+
+
+def _check_number_type(name: str, tensor: object) -> None:
+    """Raise unless this is a tensor of floating-point numbers."""
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"{name} must be a torch tensor; got {type(tensor).__name__}.")
+    if not tensor.is_floating_point():
+        raise TypeError(
+            f"{name} must be of a floating-point dtype; got {tensor.dtype}. Convert it, e.g. {name}.float()."
+        )

@@ -18,7 +18,6 @@ from hypergnn.functional.attention import (
 )
 from hypergnn.functional.checks import Features, check_features, check_graph
 from hypergnn.functional.convolution import NORMALIZATIONS, Normalization
-from hypergnn.functional.projection import project
 from hypergnn.functional.shares import shares_over_vertices, transition_by_shares
 from hypergnn.kernels.dropout import dropout
 from hypergnn.layers.base import Aggregate, Layer, glorot
@@ -69,8 +68,8 @@ class AttentionLayer(Layer):
             glorot(vector, 2 * self.out_features, 1, generator)
 
     def _project(self, x: Features, way: int = 0) -> Tensor:
-        """``x P`` in the dtype of the parameters, whatever autocast has multiplied in, ``(..., N, heads, F')``."""
-        return self._by_head(project(x, self._of_way(self._mapping(), way, -1))).to(self.projection.dtype)
+        """``x P``, ``(..., N, heads, F')``."""
+        return self._by_head(self._projected(x, self._of_way(self._mapping(), way, -1)))
 
     def _drop(self, x: Tensor, of: object) -> Tensor:
         return dropout(x, self.dropout, of) if self.training else x
@@ -249,7 +248,7 @@ class HypergraphAttention(AttentionLayer):
         if isinstance(H, Block):
             self._check_block(H)
         projected = self._project(x, way)  # x P  (..., N, heads, F')
-        of_hyperedges = self._project_hyperedges(projected, x_hyperedge, H, way)  # u P  (..., M, heads, F')
+        of_hyperedges = self._project_hyperedges(x_hyperedge, H, way)  # u P  (..., M, heads, F')
         vectors = (self._of_way(self.a_vertex, way, -2), self._of_way(self.a_hyperedge, way, -2))
         scored = (projected, of_hyperedges, H, *vectors)
         if self.softmax_over == "vertices" and self.normalization == "row":
@@ -300,9 +299,7 @@ class HypergraphAttention(AttentionLayer):
                 "hyperedges that the degrees of its senders are sums over."
             )
 
-    def _project_hyperedges(
-        self, projected: Tensor, x_hyperedge: Tensor | None, H: TwoSided, way: int
-    ) -> Tensor | None:
+    def _project_hyperedges(self, x_hyperedge: Tensor | None, H: TwoSided, way: int) -> Tensor | None:
         """Given hyperedge features in the space of the projected vertices, ``(..., M, heads, F')``."""
         own = self.projection if self.hyperedge_projection is None else self.hyperedge_projection
         projection = self._of_way(own, way, -1)
@@ -317,7 +314,7 @@ class HypergraphAttention(AttentionLayer):
             x_hyperedge, H.n_hyperedges, H.device, name="x_hyperedge", rows="hyperedge", width=projection.shape[-2]
         )
         self._check_parameters("x_hyperedge", x_hyperedge)
-        return self._by_head(project(x_hyperedge, projection)).to(projected.dtype)
+        return self._by_head(self._projected(x_hyperedge, projection))
 
     def extra_repr(self) -> str:
         """Sizes and options, as ``print(layer)`` shows them."""
@@ -339,6 +336,8 @@ class GraphAttention(AttentionLayer):
         >>> GraphAttention(16, 8, heads=2)(torch.rand(3, 16), graph).shape
         torch.Size([3, 16])
     """
+
+    structures = ("graph",)
 
     def __init__(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
@@ -23,6 +23,8 @@ class Layer(nn.Module):
     one step instead, so both compute the same.
     """
 
+    structures: ClassVar[tuple[str, ...]] = ("hypergraph",)
+    """Which structures ``forward`` takes after ``x``, of ``"graph"`` and ``"hypergraph"``, in this order."""
     _identity: float | None = None  # the share of the identity in the projection, in deep networks
 
     def __init__(
@@ -93,6 +95,10 @@ class Layer(nn.Module):
             check_hypergraph(one, reads=reads)
         return ways(H, self.direction)
 
+    def _projected(self, x: Features, projection: Tensor) -> Tensor:
+        """``x P`` in the dtype of the parameters, whatever autocast has multiplied in."""
+        return project(x, projection).to(self.projection.dtype)
+
     def _mapping(self) -> Tensor:
         """The projection; with an identity mapping, its mean with the identity."""
         if self._identity is None:
@@ -105,7 +111,11 @@ class Layer(nn.Module):
         return parameter if self.n_ways == 1 else parameter.chunk(self.n_ways, dim)[number]
 
     def _aggregated(self, out: Tensor, x: Features, rows: Tensor | None = None) -> Tensor:
-        """Aggregate the heads of ``out``, ``(..., N, heads * F')``, and add the skip connection of rows of ``x``."""
+        """Aggregate the heads of ``out``, ``(..., N, heads * F')``, and add the skip connection of rows of ``x``.
+
+        The result has the dtype of the parameters, whatever autocast has multiplied in.
+        """
+        out = out.to(self.projection.dtype)
         if self.aggregate == "mean":
             out = out.reshape(*out.shape[:-1], self.n_ways * self.heads, self.out_features).mean(-2)  # (..., N, width)
         return out + self._skipped(x, rows) if self.skip else out
@@ -118,7 +128,7 @@ class Layer(nn.Module):
     def _by_head(self, out: Tensor) -> Tensor:
         return out.reshape(*out.shape[:-1], self.heads, self.out_features)  # (..., N, heads, F')
 
-    def _check(self, x: Features, n_vertices: int, device: torch.device) -> None:
+    def _check(self, x: Features, n_vertices: int | None = None, device: torch.device | None = None) -> None:
         check_features(x, n_vertices, device, width=self.in_features)
         self._check_parameters("x", x)
 

@@ -134,6 +134,8 @@ class GraphConv(Layer):
         torch.Size([3, 8])
     """
 
+    structures = ("graph",)
+
     def __init__(
         self,
         in_features: int,
@@ -158,7 +160,7 @@ class GraphConv(Layer):
     def _linear(self, x: Features, graph: AnyGraph) -> Tensor:
         check_graph(graph, may_be_shared=True)
         self._check(x, graph.n_vertices, graph.device)
-        return self._aggregated(self._propagate(x, graph, projection=self.projection), x, graph.rows)
+        return self._aggregated(self._propagate(x, graph, projection=self._mapping()), x, graph.rows)
 
     def _propagate(self, x: Features, graph: AnyGraph, projection: Tensor | None = None) -> Tensor:
         """``T X`` or ``T X P``."""
@@ -179,6 +181,8 @@ class Dense(Layer):
         torch.Size([3, 16])
     """
 
+    structures = ()
+
     def __init__(
         self,
         in_features: int,
@@ -198,4 +202,5 @@ class Dense(Layer):
         return self._with_bias(self._linear(x))
 
     def _linear(self, x: Features) -> Tensor:
+        self._check(x)
         return self._aggregated(project(x, self.projection), x)

@@ -92,9 +92,9 @@ class HypergraphDiffusion(Layer):
 
     def _diffused(self, x: Features, H: TwoSided, way: int) -> Tensor:
         """What the hyperedges of each vertex send, ``(..., N, heads * F')``."""
-        message = project(x, self._of_way(self.projection, way, -1))  # X P  (..., N, heads * F')
+        message = self._projected(x, self._of_way(self.projection, way, -1))  # X P  (..., N, heads * F')
         message = activate(message, self._of_way(self.message_bias, way, -1), 0.0)
         pooled = functional.hyperedge_mean(message, H)  # B^-1 Sᵀ …  (..., M, heads * F')
-        update = project(pooled, self._of_way(self.update_projection, way, -1))
+        update = self._projected(pooled, self._of_way(self.update_projection, way, -1))
         update = activate(update, self._of_way(self.update_bias, way, -1), 0.0)
-        return functional.vertex_mean(project(update, self._of_way(self.back_projection, way, -1)), H)
+        return functional.vertex_mean(self._projected(update, self._of_way(self.back_projection, way, -1)), H)

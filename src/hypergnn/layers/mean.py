@@ -10,7 +10,7 @@ from torch import Tensor
 from hypergnn import functional
 from hypergnn._utils.checks import check_choice
 from hypergnn.functional.attention import attended_transition
-from hypergnn.functional.checks import Features, check_graph, check_hypergraph, check_same_rows
+from hypergnn.functional.checks import Features, check_graph, check_same_rows
 from hypergnn.functional.convolution import NORMALIZATIONS, Normalization
 from hypergnn.functional.pairwise import AnyGraph
 from hypergnn.layers.attention import AttentionLayer
@@ -31,6 +31,8 @@ class MeanConv(Layer):
         >>> MeanConv(16, 8)(torch.rand(3, 16), graph, H).shape
         torch.Size([3, 8])
     """
+
+    structures = ("graph", "hypergraph")
 
     def __init__(
         self,
@@ -55,8 +57,9 @@ class MeanConv(Layer):
 
     def _linear(self, x: Features, graph: AnyGraph, H: TwoSided) -> Tensor:
         check_graph(graph, may_be_shared=True)
+        (H,) = self._ways(H)
         self._check(x, graph.n_vertices, graph.device)
-        return self._aggregated(self._propagate(x, graph, H, projection=self.projection), x, graph.rows)
+        return self._aggregated(self._propagate(x, graph, H, projection=self._mapping()), x, graph.rows)
 
     def _propagate(self, x: Features, graph: AnyGraph, H: TwoSided, projection: Tensor | None = None) -> Tensor:
         """``T X`` or ``T X P``."""
@@ -78,6 +81,8 @@ class MeanAttention(AttentionLayer):
         >>> MeanAttention(16, 8)(torch.rand(3, 16), graph, H).shape
         torch.Size([3, 8])
     """
+
+    structures = ("graph", "hypergraph")
 
     def __init__(
         self,
@@ -141,7 +146,7 @@ class MeanAttention(AttentionLayer):
     def _attended(self, x: Features, graph: Graph | GraphBlock, H: TwoSided) -> tuple[Tensor, Tensor, Tensor]:
         """The output without the bias, and both attentions."""
         check_graph(graph)
-        check_hypergraph(H)
+        (H,) = self._ways(H)
         check_same_rows(graph, H)
         self._check(x, graph.n_vertices, graph.device)
         projected = self._project(x)  # (..., N, heads, F')

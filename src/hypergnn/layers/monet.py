@@ -15,7 +15,6 @@ from hypergnn import kernels
 from hypergnn._utils.checks import check_choice, check_size
 from hypergnn.functional.checks import Features
 from hypergnn.functional.convolution import gathered, inverse
-from hypergnn.functional.projection import project
 from hypergnn.layers.base import Aggregate, Layer
 from hypergnn.structures.base import Direction, TwoSided
 
@@ -112,7 +111,7 @@ class HypergraphMoNet(Layer):
         return self._aggregated(outs[0] if len(outs) == 1 else torch.cat(outs, -1), x, structures[0].rows)
 
     def _of_one_way(self, x: Features, H: TwoSided, way: int, given: Tensor | None) -> Tensor:
-        projected = project(x, self._of_way(self.projection, way, -1))  # (..., N, heads * kernels * F')
+        projected = self._projected(x, self._of_way(self.projection, way, -1))  # (..., N, heads * kernels * F')
         dtype = projected.dtype
         u = _from_degrees(H, dtype) if given is None else self._checked(given, H, dtype)
         mean, spread = (self._of_way(one, way, -2) for one in (self.mean, self.spread))
@@ -123,6 +122,8 @@ class HypergraphMoNet(Layer):
         out = kernels.segment_sum(by_kernel, by=H.receivers, values=values)  # (..., N, heads * kernels, F')
         if self.normalization == "row":
             out = out * inverse(H._receiver_degree.to(dtype)).unsqueeze(-1).unsqueeze(-1)
+        if H.receiver_scale is not None:
+            out = out * H.receiver_scale.to(dtype).unsqueeze(-1).unsqueeze(-1)
         return out.reshape(*out.shape[:-2], self.heads, self.kernels, self.out_features).sum(-2).flatten(-2)
 
     def _checked(self, coordinates: Tensor, H: TwoSided, dtype: torch.dtype) -> Tensor:
@@ -149,12 +150,12 @@ def gaussians(u: Tensor, mean: Tensor, spread: Tensor) -> Tensor:
 
 
 def _from_degrees(H: TwoSided, dtype: torch.dtype) -> Tensor:
-    """The coordinates that degrees give, ``(n_incidences, 2)``."""
+    """The coordinates that sizes in the whole give, whatever the weights, ``(n_incidences, 2)``."""
     pairs = H.receivers
 
     def make() -> Tensor:
-        vertex = H._receiver_degree.to(dtype).clamp(min=1).rsqrt()
-        size = H._hyperedge_degree.to(dtype).clamp(min=1).rsqrt()
+        count = pairs.offsets.diff() if H.receiver_count is None else H.receiver_count
+        vertex, size = (one.to(dtype).clamp(min=1).rsqrt() for one in (count, H.hyperedge_degree()))
         place = pairs.back_position
         rows = pairs.rows() if place is None else torch.empty_like(place).scatter(0, place.long(), pairs.back_members)
         return torch.stack([vertex[rows.long()], size[pairs.members.long()]], -1)

@@ -11,10 +11,9 @@ import torch
 from torch import Tensor, nn
 
 from hypergnn import functional
-from hypergnn.functional.checks import Features, check_hypergraph
-from hypergnn.functional.projection import project
+from hypergnn.functional.checks import Features
 from hypergnn.layers.base import Aggregate, Layer, glorot
-from hypergnn.structures.base import TwoSided
+from hypergnn.structures.base import Direction, TwoSided
 
 _SHARED = ("projection", "bias", "skip_projection")
 
@@ -36,10 +35,10 @@ class Operator(Layer):
         aggregate: ``"concat"`` the heads or take their ``"mean"``.
         bias: Add a learned bias.
         skip: Add the input to the output, through a projection only where their widths differ.
+        direction: As in :class:`HypergraphConv`. Parameters of your own serve both ways.
 
     Shapes:
-        ``x`` ``(..., N, in_features)``, dense or sparse CSR → ``(..., N, heads * out_features)`` or, with ``"mean"``,
-        ``(..., N, out_features)``.
+        As :class:`HypergraphConv`.
 
     Example:
         >>> from hypergnn import Hypergraph
@@ -60,11 +59,22 @@ class Operator(Layer):
         aggregate: Aggregate = "concat",
         bias: bool = True,
         skip: bool = False,
+        direction: Direction = "forward",
     ) -> None:
-        """Create the shared parameters; a subclass that adds its own then calls ``reset_parameters``."""
-        super().__init__(in_features, out_features, heads=heads, aggregate=aggregate, bias=bias, skip=skip)
+        """Create and draw the shared parameters; a subclass that adds its own then calls ``reset_parameters``."""
+        super().__init__(
+            in_features,
+            out_features,
+            heads=heads,
+            aggregate=aggregate,
+            bias=bias,
+            skip=skip,
+            direction=direction,
+        )
         if type(self).__init__ is Operator.__init__:
             self.reset_parameters()
+        else:  # whose own parameters do not exist yet
+            super().reset_parameters()
 
     def to_hyperedges(self, x: Tensor, H: TwoSided) -> Tensor:
         """The message of each hyperedge, ``(..., M, heads, F')``; the mean of its members if not overridden.
@@ -85,8 +95,8 @@ class Operator(Layer):
         """
         return functional.to_vertices(messages, H, reduce="mean")
 
-    def forward(self, x: Features, H: TwoSided) -> Tensor:
-        """Apply the operator to ``x`` over ``H``, a hypergraph or a block of one."""
+    def forward(self, x: Features, H: TwoSided | tuple[TwoSided, TwoSided]) -> Tensor:
+        """Apply the operator to ``x`` over ``H``, a hypergraph, a block of one, or a pair of blocks for both ways."""
         return self._with_bias(self._linear(x, H))
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
@@ -109,15 +119,19 @@ class Operator(Layer):
                     "parameters of your own with hypergnn.functional.project."
                 )
 
-    def _linear(self, x: Features, H: TwoSided) -> Tensor:
-        check_hypergraph(H)
-        self._check(x, H.n_vertices, H.device)
-        projected = self._by_head(project(x, self.projection))  # (..., N, heads, F')
+    def _linear(self, x: Features, H: TwoSided | tuple[TwoSided, TwoSided]) -> Tensor:
+        structures = self._ways(H)
+        self._check(x, structures[0].n_vertices, structures[0].device)
+        outs = [self._of_one_way(x, one, number) for number, one in enumerate(structures)]
+        return self._aggregated(outs[0] if len(outs) == 1 else torch.cat(outs, -1), x, structures[0].rows)
+
+    def _of_one_way(self, x: Features, H: TwoSided, way: int) -> Tensor:
+        projected = self._by_head(self._projected(x, self._of_way(self.projection, way, -1)))  # (..., N, heads, F')
         messages = self.to_hyperedges(projected, H)
         self._check_result("to_hyperedges", messages, H.n_hyperedges, "hyperedge", projected)
         out = self.to_vertices(messages, functional.of_receivers(projected, H), H)
         self._check_result("to_vertices", out, H.n_receivers, "vertex that receives", projected)
-        return self._aggregated(out.flatten(-2), x, H.rows)
+        return out.flatten(-2)
 
     def _check_result(self, method: str, result: object, n_rows: int, row: str, projected: Tensor) -> None:
         """Raise unless a method has returned a row per hyperedge or receiver, with the heads and features given."""

@@ -110,7 +110,7 @@ class HypergraphSAGE(Layer):
         projection = self._of_way(self.projection, way, -1)
         if self.pool == "mean":
             return functional.hypergraph_conv(x, H, normalization="row", projection=projection)
-        projected = project(x, projection)
+        projected = self._projected(x, projection)
         size = inverse(H._hyperedge_degree.to(projected.dtype)).unsqueeze(-1)  # B^-1  (M, 1)
         message = size * gathered(projected, H)  # m_e  (..., M, heads * F')
         if self.pool == "max":

@@ -8,7 +8,6 @@ from torch import Tensor
 from hypergnn import functional
 from hypergnn._utils.checks import check_number
 from hypergnn.functional.checks import Features, check_hypergraph
-from hypergnn.functional.projection import project
 from hypergnn.layers.base import Aggregate, Layer
 from hypergnn.structures.base import TwoSided
 
@@ -67,7 +66,7 @@ class SpectralConv(Layer):
     def _linear(self, x: Features, H: TwoSided) -> Tensor:
         check_hypergraph(H)
         self._check(x, H.n_vertices, H.device)
-        out = functional.spectral_conv(project(x, self.projection), H, phase=self.phase)
+        out = functional.spectral_conv(self._projected(x, self.projection), H, phase=self.phase)
         if self.aggregate == "mean":
             out = self._by_head(out).mean(-2)
         linear = torch.cat([out.real, out.imag], -1)

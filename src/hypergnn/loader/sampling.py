@@ -147,8 +147,10 @@ class Sampler:
                 attention=self.attention,
                 shares_pairs=H.shares_pairs and is_exact,
                 direction=self.direction,
+                has_inverse_frequency=H.has_inverse_frequency,
                 receiver_scale=None if is_exact else torch.from_numpy(drawn.scale),
                 hyperedge_scale=None if is_exact else torch.from_numpy(sizes / np.maximum(count, 1)),
+                receiver_count=None if is_exact else torch.from_numpy(self._received.sizes(made).astype(np.float64)),
             )
         block._trust()
         return block

@@ -20,6 +20,7 @@ _MOST = {"hidden": 1 << 24, "heads": 1 << 24, "depth": 10_000, "steps": 10_000, 
 _OF_RESIDUAL = ("alpha", "theta", "layer_decay")
 _OF_RANDOM = ("steps", "draws", "row_dropout", "consistency", "temperature")
 _OF_BATCHES = ("batch_size", "fanout", "control_variates")
+_POOLS = ("mean", "max", "attention")
 _OF_OPEN_POINTS = ("weights", "hyperedge_features", "rebuild_every")
 LATER = frozenset(
     {
@@ -28,6 +29,7 @@ LATER = frozenset(
         "norm",
         "activation",
         "input_dropout",
+        "pool",
         *_OF_RESIDUAL,
         *_OF_RANDOM,
         *_OF_BATCHES,
@@ -95,6 +97,8 @@ class Config:
     """What attention compares a vertex with: centroid or mean of the members, or an embedding of its own."""
     rebuild_every: int = 25
     """Epochs after which hyperedges that follow the features are built again."""
+    pool: Literal["mean", "max", "attention"] = "mean"
+    """How a vertex pools its hyperedges in the model hyper-sage; see :class:`~hypergnn.layers.HypergraphSAGE`."""
     learning_rate: float = 0.005
     weight_decay: float = 3e-4
     """The factor λ of the L2 penalty."""
@@ -261,6 +265,7 @@ def _check_open_points(config: Config) -> None:
     kind = KINDS[config.model]
     check_choice("weights", config.weights, ("given", "inverse-frequency", "learned"))
     check_choice("hyperedge_features", config.hyperedge_features, ("members", "co-occurrence"))
+    check_choice("pool", config.pool, _POOLS)
     needs = {
         "weights='learned'": (config.weights == "learned", config.model == "hyper-conv", "the model hyper-conv"),
         "weights": (config.weights != "given", "hypergraph" in kind.structures, "a model that takes a hypergraph"),
@@ -269,6 +274,7 @@ def _check_open_points(config: Config) -> None:
             config.model == "hyper-attention" and config.direction == "forward",
             "the model hyper-attention, with direction='forward'",
         ),
+        "pool": (config.pool != "mean", config.model == "hyper-sage", "the model hyper-sage"),
         "rebuild_every": (config.rebuild_every != 25, kind.is_dynamic, "the model dynamic-hyper-conv"),
     }
     for name, (is_set, is_known, what) in needs.items():

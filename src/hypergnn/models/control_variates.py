@@ -63,6 +63,8 @@ class ControlVariates:
             raise TypeError(f"network must be a Network and loader a NeighborLoader; got {kinds}.")
         self.network = network
         self._H, self._features = loader._sampler.H, loader._rows
+        if network.weighted(self._H) is not self._H:
+            raise ValueError("loader must be made of network.weighted(H), whose weights the network uses.")
         self._convs = _convolutions(network)
         if len(loader.fanout) != len(self._convs):
             raise ValueError(

@@ -36,7 +36,12 @@ class Ensemble(Network):
 
     @classmethod
     def of(cls, members: Sequence[Network]) -> Ensemble:
-        """The ensemble of some networks of the same settings and sizes, in evaluation mode."""
+        """The ensemble of some networks of the same settings and sizes, in evaluation mode.
+
+        Raises:
+            TypeError: If a member is not a network, or is made of given layers, which may differ in more than numbers.
+            ValueError: If there are no members, or if their settings or sizes differ.
+        """
         members = list(members)
         if not all(isinstance(one, Network) for one in members):
             raise TypeError("members must be networks; got something else among them.")
@@ -45,6 +50,11 @@ class Ensemble(Network):
         kinds = {(one.config, one.n_features, one.n_classes, one.linear_output) for one in members}
         if len(kinds) > 1 or any(isinstance(one, Ensemble) for one in members):
             raise ValueError("members must be networks of the same settings and sizes, none of them an ensemble.")
+        if not all(one.is_named for one in members):
+            raise TypeError(
+                "members must be made by their configuration; got a network made of given layers. Register them with "
+                "hypergnn.models.register(name, layers=…) and make it by Network(Config(model=name), …)."
+            )
         states = [dict(one.named_parameters()) for one in members]
         stacked = {name: torch.stack([one[name].detach() for one in states]) for name in states[0]}
         ((config, n_features, n_classes, linear_output),) = kinds

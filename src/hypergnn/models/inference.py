@@ -8,7 +8,7 @@ temporary files that are mapped into memory (in ``TMPDIR``).
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from typing import Any, cast
 
@@ -22,11 +22,11 @@ from torch.nn.functional import elu
 from hypergnn._utils.checks import check_size
 from hypergnn.functional.convolution import scalings
 from hypergnn.functional.projection import project, to_dense
-from hypergnn.layers import HypergraphConv, Layer
+from hypergnn.layers import DynamicHypergraphConv, HypergraphConv, Layer
 from hypergnn.loader.arguments import check_whole, own_direction
 from hypergnn.loader.features import Rows, rows_of
 from hypergnn.loader.sampling import Sampler
-from hypergnn.models.catalogue import KINDS
+from hypergnn.models import own_layers
 from hypergnn.models.ensemble import Ensemble
 from hypergnn.models.network import Network
 from hypergnn.persistence import scratch
@@ -70,7 +70,7 @@ def infer(
     rows = _checked(network, H, x)
     batch_size = check_size("batch_size", batch_size, minimum=1)
     width, dtype = cast(Layer, network.layers[-1]).width, cast(Layer, network.layers[-1]).projection.dtype
-    scores = _infer(network, H, rows, batch_size)
+    scores = _infer(network, network.weighted(H), rows, batch_size)
     if out is None:
         return torch.cat([torch.empty(0, width, dtype=dtype), *scores])
     head = {"descr": _numpy_type(dtype).str, "fortran_order": False, "shape": (H.n_vertices, width)}
@@ -88,8 +88,7 @@ def _infer(network: Network, H: Any, rows: Rows, batch_size: int) -> Generator[T
     try:
         for number, one in enumerate(network.layers):
             layer, is_last = cast(Layer, one), number + 1 == len(network.layers)
-            is_fixed = isinstance(layer, HypergraphConv) and layer.weight_score is None
-            parts = (_convolved if is_fixed else _by_blocks)(layer, H, rows, batch_size)
+            parts = _way_of(layer)(layer, H, rows, batch_size)
             if is_last:
                 yield from (part if network.linear_output else elu(part) for _, part in parts)
                 return
@@ -104,13 +103,15 @@ def _infer(network: Network, H: Any, rows: Rows, batch_size: int) -> Generator[T
 def _checked(network: Network, H: Any, x: Any) -> Rows:
     if not isinstance(network, Network):
         raise TypeError(f"network must be a Network; got {type(network).__name__}.")
-    if KINDS[network.config.model].structures != ("hypergraph",):
-        raise ValueError(f"network must be of hypergraph layers only; got {network.config.model!r}.")
+    if network.structures != ("hypergraph",):
+        got = repr(network.config.model) if network.is_named else f"layers that take {network.structures}"
+        raise ValueError(f"network must be of hypergraph layers only; got {got}.")
     config = network.config
     if isinstance(network, Ensemble):
         raise TypeError("network must be a single network; got an ensemble. Infer with each of its members.")
     is_plain = network._form is None and config.norm == "none" and config.hyperedge_features == "members"
-    if not is_plain or KINDS[config.model].is_dynamic or not all(isinstance(one, Layer) for one in network.layers):
+    are_fixed = all(isinstance(one, Layer) and not isinstance(one, DynamicHypergraphConv) for one in network.layers)
+    if not is_plain or not are_fixed:
         raise ValueError(
             "network must be made of layers one after the other that read given hyperedges: no initial residual, "
             "random propagation, PairNorm, features of hyperedges or hyperedges that follow the features. Call it as "
@@ -148,6 +149,18 @@ def parts_of(size: int, step: int) -> Iterator[tuple[int, int]]:
 def _rows(rows: Rows, start: int, stop: int, dtype: torch.dtype) -> Any:
     taken = rows.take(np.arange(start, stop))
     return taken.to(dtype) if isinstance(taken, Tensor) else taken
+
+
+def _way_of(layer: Layer) -> Callable[[Layer, Any, Rows, int], Iterator[tuple[int, Tensor]]]:
+    """How the rows of a layer are computed. What a subclass changes and what hooks see needs a call of the layer."""
+    if not own_layers.structures_of(layer):
+        return _by_rows
+    return _convolved if _is_convolution(layer) and not own_layers.has_hooks(layer) else _by_blocks
+
+
+def _is_convolution(layer: Layer) -> bool:
+    """Whether the transition is that of the hypergraph alone."""
+    return type(layer) is HypergraphConv and layer.weight_score is None
 
 
 def _convolved(layer: Layer, H: Any, rows: Rows, step: int) -> Iterator[tuple[int, Tensor]]:
@@ -197,13 +210,21 @@ def _slice(pairs: Incidence, start: int, stop: int, dtype: np.dtype[Any]) -> spa
     return sparse.csr_array((np.ones(members.size, dtype), members, ends), shape=(stop - start, pairs.n_columns))
 
 
+def _by_rows(layer: Layer, H: Any, rows: Rows, step: int) -> Iterator[tuple[int, Tensor]]:
+    """A layer without a structure, such as a dense one."""
+    for start, stop in parts_of(H.n_vertices, step):
+        yield start, layer(_rows(rows, start, stop, layer.projection.dtype))
+
+
 def _by_blocks(layer: Layer, H: Any, rows: Rows, step: int) -> Iterator[tuple[int, Tensor]]:
     """Any other layer, whose transition depends on the features: exact blocks of some vertices after the other."""
     if layer.direction == "both":
-        raise ValueError("network must follow hyperedges one way, unless it is made of convolutions; got 'both'.")
-    has_attention = getattr(layer, "weight_score", None) is not None or not isinstance(layer, HypergraphConv)
+        raise ValueError(
+            "network must follow hyperedges one way, unless it is made of convolutions with fixed weights and without "
+            f"hooks; got {type(layer).__name__} with direction='both'."
+        )
     direction = own_direction(H, layer.direction)
-    sampler = Sampler(H.ways(layer.direction)[0], direction=direction, attention=has_attention)
+    sampler = Sampler(H.ways(layer.direction)[0], direction=direction, attention=not _is_convolution(layer))
     for start, stop in parts_of(H.n_vertices, step):
         block = sampler.block(np.arange(start, stop), None)
         taken: Any = rows.take(block.read.numpy())

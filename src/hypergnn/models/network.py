@@ -10,7 +10,6 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import elu
-from torch.nn.modules import module
 
 from hypergnn.functional.checks import Features
 from hypergnn.functional.mutual_information import DIMENSIONS, cached_co_occurrence
@@ -24,6 +23,10 @@ from hypergnn.models.config import Config
 from hypergnn.models.pair_norm import pair_norm
 from hypergnn.models.requirements import check_structures
 from hypergnn.structures.base import TwoSided
+from hypergnn.structures.directed import DirectedHypergraph
+from hypergnn.structures.frequency import weighted_by_inverse_frequency
+from hypergnn.structures.hypergraph import Hypergraph
+from hypergnn.structures.sparse_features import uncompiled
 
 Step = tuple[Any, ...]
 """The structures that one layer takes."""
@@ -38,8 +41,11 @@ class Network(nn.Module):
         n_features: Features of each vertex.
         n_classes: Number of scores.
         linear_output: Whether the last layer has no ELU after it, as a regression needs it.
-        layers: Any layers in place of those that ``config`` names, which then only gives the dropout. The sizes may be
-            omitted where the layers know them.
+        layers: Any layers in place of those that ``config`` names, which then only gives the dropout and the weights of
+            the hyperedges. The sizes may be omitted where the layers know them.
+
+    Raises:
+        ValueError: If ``config`` has settings that given layers leave without effect.
 
     Example:
         >>> from hypergnn import Hypergraph, HypergraphConv
@@ -71,6 +77,8 @@ class Network(nn.Module):
         n_features, n_classes = own_layers.sizes(layers, n_features, n_classes)
         self.n_features = n_features
         self.n_classes = n_classes
+        if layers is not None:
+            own_layers.check_settings(config)
         kind = KINDS[config.model]
         given = layers if layers is not None or kind.layers is None else own_layers.made(config, n_features, n_classes)
         self.has_own_layers = given is not None
@@ -88,6 +96,8 @@ class Network(nn.Module):
             options["learn_weight"] = True
         if config.hyperedge_features == "co-occurrence":
             options["hyperedge_features"] = DIMENSIONS
+        if config.pool != "mean":
+            options["pool"] = config.pool
         if config.is_random:
             self.layers = nn.ModuleList(random_propagation.dense_layers(config, n_features, n_classes))
             return
@@ -173,6 +183,36 @@ class Network(nn.Module):
         steps = self._steps({"graph": graph, "hypergraph": hypergraph}, len(self.layers) - 1)
         return self._scores(x, steps)
 
+    def weighted(self, H: Any) -> Any:
+        """A structure with the weights that the configuration gives the hyperedges: make blocks and loaders of it.
+
+        Called with a hypergraph, the network uses them by itself.
+
+        Args:
+            H: A hypergraph, which gets the weights; blocks, which must have them; or a graph, which has none.
+
+        Raises:
+            ValueError: If blocks are those of a hypergraph with other weights.
+
+        Example:
+            >>> from hypergnn import Hypergraph
+            >>> H = Hypergraph.from_hyperedges([[0], [0, 1, 2]], n_vertices=3)
+            >>> Network(Config(weights="inverse-frequency"), n_features=5, n_classes=3).weighted(H).weight
+            tensor([1.3863, 0.2877], dtype=torch.float64)
+        """
+        if self.config.weights != "inverse-frequency":
+            return H
+        if isinstance(H, (list, tuple)):
+            return [self.weighted(one) for one in H]
+        if not isinstance(H, TwoSided) or H.has_inverse_frequency:
+            return H
+        if isinstance(H, (Hypergraph, DirectedHypergraph)):
+            return _by_inverse_frequency(H)
+        raise ValueError(
+            f"hypergraph must have the weights of Config(weights='inverse-frequency'); got a {type(H).__name__} of a "
+            "hypergraph with others. Make it of network.weighted(H)."
+        )
+
     @property
     def _form(self) -> ModuleType | None:
         """What computes the scores if it is not layer after layer."""
@@ -193,10 +233,11 @@ class Network(nn.Module):
         by_structure = []
         for name in self.structures:
             one = given[name]
-            blocks = list(one) if isinstance(one, (list, tuple)) else [one] * n_layers
+            blocks = list(one) if isinstance(one, (list, tuple)) else [self.weighted(one)] * n_layers
             if len(blocks) not in (n_layers, self.n_steps):
                 raise ValueError(f"{name} must have {n_layers} blocks, one per layer; got {len(blocks)}.")
             _check_chain(name, blocks)
+            self.weighted(blocks)
             by_structure.append(blocks[:n_layers])
             if self.config.hyperedge_features == "co-occurrence" and not self.has_own_layers:
                 dtype = next(self.parameters()).dtype
@@ -228,7 +269,7 @@ class Network(nn.Module):
                 x = activate(linear, own.bias, next_rate, of=next_rows)
             elif self.config.norm == "pair" and not self.has_own_layers and number + 1 < len(self.layers):
                 x = activate(pair_norm(layer(x, *structures)), None, next_rate, of=next_rows)
-            elif type(layer) not in OWN_LAYERS or _has_hooks(layer):
+            elif type(layer) not in OWN_LAYERS or own_layers.has_hooks(layer):
                 x = dropout(elu(own_layers.called(number, layer, x, structures)), next_rate, of=next_rows)
             elif next_rate == 0:
                 x = cast(Layer, layer)._activated(x, *structures)
@@ -255,11 +296,16 @@ def followed(network: Network, x: Features, steps: Sequence[Step]) -> list[Step]
     return found
 
 
+@uncompiled
+def _by_inverse_frequency(H: Any) -> Any:
+    return H.derived("inverse frequency", lambda: weighted_by_inverse_frequency(H))
+
+
 def _check_chain(name: str, blocks: Sequence[Any]) -> None:
     """Raise unless each block reads the vertices that the one before it makes."""
     if torch.compiler.is_compiling():
         return
-    for number, (first, second) in enumerate(pairwise(blocks)):
+    for number, (first, second) in enumerate(pairwise(map(own_layers.one_way, blocks))):
         if first is second or not (hasattr(first, "made") and hasattr(second, "read")):
             continue
         if not torch.equal(first.made, second.read):
@@ -267,17 +313,3 @@ def _check_chain(name: str, blocks: Sequence[Any]) -> None:
                 f"block {number + 1} of {name} must read the vertices that block {number} makes, in that order: make "
                 "the last one first, then the one before it with around(block.read)."
             )
-
-
-def _has_hooks(layer: nn.Module) -> bool:
-    """Whether somebody wants to see what the layer gets or returns: then it is called as a module."""
-    return bool(
-        layer._forward_hooks
-        or layer._forward_pre_hooks
-        or layer._backward_hooks
-        or layer._backward_pre_hooks
-        or module._global_forward_hooks
-        or module._global_forward_pre_hooks
-        or module._global_backward_hooks
-        or module._global_backward_pre_hooks
-    )

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.modules import module
 
 from hypergnn.functional.checks import Features
 from hypergnn.functional.projection import select_rows
@@ -16,6 +17,45 @@ from hypergnn.models.config import Config
 
 STRUCTURES = ("graph", "hypergraph")
 """The structures that layers may take, in the order in which they take them."""
+
+
+_OF_LAYERS = frozenset(
+    {
+        "model",
+        "hidden",
+        "heads",
+        "depth",
+        "skip",
+        "attention_dropout",
+        "direction",
+        "residual",
+        "alpha",
+        "theta",
+        "layer_decay",
+        "norm",
+        "activation",
+        "steps",
+        "draws",
+        "row_dropout",
+        "consistency",
+        "temperature",
+        "hyperedge_features",
+        "rebuild_every",
+        "pool",
+    }
+)
+"""Settings that decide what layers are made, or how they are combined."""
+
+
+def check_settings(config: Config) -> None:
+    """Raise if a setting has no effect on a network of given layers."""
+    changed = config.changed()
+    without = [name for name in changed if name in _OF_LAYERS or changed[name] == "learned"]
+    if without:
+        raise ValueError(
+            f"{without[0]} must be left at its default with given layers, on which it has no effect; got "
+            f"{changed[without[0]]!r}."
+        )
 
 
 def sizes(layers: Sequence[nn.Module] | None, n_features: int | None, n_classes: int | None) -> tuple[int, int]:
@@ -66,20 +106,25 @@ def checked(layers: Iterable[nn.Module]) -> list[nn.Module]:
 
 
 def structures_of(layer: nn.Module) -> tuple[str, ...]:
-    """Which structures a layer takes, in their order: its attribute ``structures``, else by its kind, else one.
+    """Which structures a layer takes, in their order: its attribute ``structures``, or as registered.
 
     Example:
         >>> from hypergnn.layers import Dense, GraphConv, HypergraphConv
         >>> structures_of(GraphConv(3, 2)), structures_of(HypergraphConv(3, 2)), structures_of(Dense(3, 2))
         (('graph',), ('hypergraph',), ())
     """
-    own = getattr(layer, "structures", None)
-    if own is not None:
-        names = tuple(own)
-        if not set(names) <= set(STRUCTURES):
-            raise ValueError(f"structures of {type(layer).__name__} must be among {STRUCTURES}; got {own!r}.")
-        return names
-    return next((kind.structures for kind in KINDS.values() if kind.layer is type(layer)), ("hypergraph",))
+    registered = _registered(layer)
+    own = getattr(layer, "structures", ("hypergraph",)) if registered is None else registered
+    if not set(own) <= set(STRUCTURES):
+        raise ValueError(f"structures of {type(layer).__name__} must be among {STRUCTURES}; got {own!r}.")
+    return tuple(own)
+
+
+def _registered(layer: nn.Module) -> tuple[str, ...] | None:
+    """What a layer was registered to take, if its class says nothing itself."""
+    if "structures" in vars(layer) or "structures" in vars(type(layer)):
+        return None
+    return next((kind.structures for kind in KINDS.values() if kind.layer is type(layer)), None)
 
 
 def all_of(taken: Iterable[Sequence[str]], registered: tuple[str, ...] | None) -> tuple[str, ...]:
@@ -103,7 +148,12 @@ def given_to(layer: nn.Module, x: Features, structures: Mapping[str, Any]) -> tu
     taken = tuple(structures[name] for name in structures_of(layer))
     if taken:
         return x, taken
-    return select_rows(x, getattr(next(iter(structures.values())), "rows", None)), ()
+    return select_rows(x, getattr(one_way(next(iter(structures.values()))), "rows", None)), ()
+
+
+def one_way(structure: Any) -> Any:
+    """A structure, or the first of a pair of blocks, both of which read and make the same vertices."""
+    return structure[0] if isinstance(structure, tuple) else structure
 
 
 def called(number: int, layer: nn.Module, x: Features, structures: Sequence[Any]) -> Tensor:
@@ -111,10 +161,24 @@ def called(number: int, layer: nn.Module, x: Features, structures: Sequence[Any]
     out: Any = layer(x, *structures)
     if torch.compiler.is_compiling():
         return out  # type: ignore[no-any-return]
-    rows = structures[0].n_receivers if structures and hasattr(structures[0], "n_receivers") else x.shape[-2]
+    rows = getattr(one_way(structures[0]), "n_receivers", x.shape[-2]) if structures else x.shape[-2]
     width = layer.width if isinstance(layer, Layer) else None
     if isinstance(out, Tensor) and out.dim() >= 2 and out.shape[-2] == rows and width in (None, out.shape[-1]):
         return out
     got = tuple(out.shape) if isinstance(out, Tensor) else type(out).__name__
     shape = f"(..., {rows}, {'features' if width is None else width})"
     raise ValueError(f"layer {number}, {type(layer).__name__}, must return {shape}, a row per vertex; got {got}.")
+
+
+def has_hooks(layer: nn.Module) -> bool:
+    """Whether somebody wants to see what the layer gets or returns: then it is called as a module."""
+    return bool(
+        layer._forward_hooks
+        or layer._forward_pre_hooks
+        or layer._backward_hooks
+        or layer._backward_pre_hooks
+        or module._global_forward_hooks
+        or module._global_forward_pre_hooks
+        or module._global_backward_hooks
+        or module._global_backward_pre_hooks
+    )

@@ -17,9 +17,11 @@ from torch import Tensor
 
 from hypergnn import functional
 from hypergnn.functional.checks import Features
-from hypergnn.functional.projection import drop, project
+from hypergnn.functional.projection import drop, to_dense
 from hypergnn.kernels.dropout import activate, dropout
 from hypergnn.layers import Dense
+from hypergnn.models.own_layers import has_hooks, one_way
+from hypergnn.structures.base import ways
 
 if TYPE_CHECKING:
     from hypergnn.models.config import Config
@@ -52,7 +54,7 @@ def mean_of_powers(x: Tensor, kind: tuple[str, ...], steps: Sequence[tuple[Any, 
     """
     total, n = x, len(kind)
     for structures in steps:  # Horner's rule: T (T (… + x) + x) + x
-        rows = structures[0].rows
+        rows = one_way(structures[0]).rows
         x = x if rows is None else x.index_select(-2, rows)
         *others, propagated = (_TRANSITIONS[name](total, one) for name, one in zip(kind, structures, strict=True))
         for other in others:
@@ -65,27 +67,35 @@ def scores(network: Network, x: Features, steps: Sequence[tuple[Any, ...]], *, h
     """The scores of one draw in training, of the mean in evaluation; or, if ``hidden``, what the last layer gets."""
     config, layers = network.config, cast(list[Dense], list(network.layers))
     rate = config.dropout if network.training else 0.0
-    narrow = project(drop(x, config.first_dropout if network.training else 0.0, of=steps[0]), layers[0].projection)
-    if network.training:
-        narrow = narrow * _mask(narrow, config.row_dropout, of=steps[0])
-    elif config.row_dropout > 0:
-        narrow = narrow * (1 - config.row_dropout)
-    linear = mean_of_powers(narrow, network.structures, steps)  # (..., N, width)
-    for layer, after in pairwise(layers):
-        out = activate(linear, layer.bias, rate, by=config.activation)
-        if hidden and after is layers[-1]:
+    x = drop(x, config.first_dropout if network.training else 0.0, of=steps[0])
+    first, bias = layers[0], layers[0].bias
+    if has_hooks(first) or (hidden and len(layers) == 1):  # somebody wants to see Z
+        propagated = mean_of_powers(_masked(to_dense(x), network, of=steps[0]), network.structures, steps)
+        if hidden and len(layers) == 1:
+            return propagated
+        linear, bias = first(propagated), None
+    else:
+        narrow = _masked(first._projected(x, first.projection), network, of=steps[0])
+        linear = mean_of_powers(narrow, network.structures, steps)  # (..., N, width)
+    for layer in layers[1:]:
+        out = activate(linear, bias, rate, by=config.activation)
+        if hidden and layer is layers[-1]:
             return out
-        linear = after._linear(out)
-    return layers[-1]._with_bias(linear)
+        linear, bias = (layer(out), None) if has_hooks(layer) else (layer._linear(out), layer.bias)
+    return linear if bias is None else linear + bias.unsqueeze(-2)
 
 
-def _mask(x: Tensor, rate: float, of: object) -> Tensor:
-    """0 for each dropped row, 1 for the others, ``(..., N, 1)``."""
-    ones = x.new_ones(*x.shape[:-1], 1)
-    return dropout(ones, rate, of) * (1 - rate)
+def _masked(x: Tensor, network: Network, of: object) -> Tensor:
+    """``m ∘ x`` with rows dropped in training, and with their mean in evaluation, ``(..., N, F)``."""
+    rate = network.config.row_dropout
+    if not network.training:
+        return x * (1 - rate) if rate > 0 else x
+    trials = cast(Dense, network.layers[0]).projection.shape[:-2]
+    ones = x.new_ones(*torch.broadcast_shapes(x.shape[:-2], trials), x.shape[-2], 1)
+    return x * (dropout(ones, rate, of) * (1 - rate))  # 0 for each dropped row, 1 for the others
 
 
 _TRANSITIONS: dict[str, Callable[[Tensor, Any], Tensor]] = {
     "graph": functional.graph_conv,
-    "hypergraph": functional.hypergraph_conv,
+    "hypergraph": lambda x, H: functional.hypergraph_conv(x, *ways(H, "forward")),
 }

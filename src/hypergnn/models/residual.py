@@ -23,7 +23,9 @@ from hypergnn.functional.projection import drop, project
 from hypergnn.kernels.dropout import activate, dropout, resumable
 from hypergnn.layers import Dense, Layer
 from hypergnn.models.catalogue import KINDS
+from hypergnn.models.own_layers import has_hooks, one_way
 from hypergnn.models.pair_norm import pair_norm
+from hypergnn.structures.base import TwoSided, ways
 
 if TYPE_CHECKING:
     from hypergnn.models.config import Config
@@ -54,9 +56,8 @@ def scores(network: Network, x: Features, steps: Sequence[tuple[Any, ...]], *, h
     """The scores; or, if ``hidden``, what the last dense layer gets."""
     config = network.config
     rate = config.dropout if network.training else 0.0
-    first, last = (cast(Dense, network.ends[name]) for name in ("first", "last"))
-    x = drop(x, config.first_dropout if network.training else 0.0, of=steps[0])
-    start = activate(first._linear(x), first.bias, 0.0, by=config.activation)
+    last = network.ends["last"]
+    start = _start(network, drop(x, config.first_dropout if network.training else 0.0, of=steps[0]))
     state = dropout(start, rate, of=steps[0]), start * (config.alpha / (1 - config.alpha))
     is_divided = any(getattr(one, "parts", None) is not None for one in steps[0])  # all processes must do the same
     groups = _groups(len(steps), start) if network.training and start.requires_grad and not is_divided else 1
@@ -67,19 +68,25 @@ def scores(network: Network, x: Features, steps: Sequence[tuple[Any, ...]], *, h
             state = run(*state)
         else:
             state = cast(tuple[Tensor, Tensor], checkpoint(run, *state, use_reentrant=False, context_fn=resumable))
-    return state[0] if hidden else last._with_bias(last._linear(state[0]))
+    return state[0] if hidden else last(state[0])
 
 
 def outputs(network: Network, x: Features, steps: Sequence[tuple[Any, ...]]) -> list[Tensor]:
     """The output of each layer, without dropout."""
-    first = cast(Dense, network.ends["first"])
-    start = activate(first._linear(x), first.bias, 0.0, by=network.config.activation)
-    alpha = network.config.alpha
+    start, alpha = _start(network, x), network.config.alpha
     state, found = (start, start * (alpha / (1 - alpha))), []
     for number in range(len(steps)):
         state = _run(network, steps, range(number, number + 1), 0.0, *state)
         found.append(state[0])
     return found
+
+
+def _start(network: Network, x: Features) -> Tensor:
+    """``x₀``."""
+    first, by = cast(Dense, network.ends["first"]), network.config.activation
+    if has_hooks(first):
+        return activate(first(x), None, 0.0, by=by)
+    return activate(first._linear(x), first.bias, 0.0, by=by)
 
 
 def _groups(n_layers: int, x: Tensor) -> int:
@@ -98,7 +105,7 @@ def _run(
     rate = config.dropout if network.training else 0.0
     for number in numbers:
         structures, is_last = steps[number], number + 1 == len(steps)
-        rows = (structures[0][0] if isinstance(structures[0], tuple) else structures[0]).rows
+        rows = one_way(structures[0]).rows
         start = start if rows is None else start.index_select(-2, rows)
         linear = _mixed(cast(Layer, network.layers[number]), x, start, structures, config.alpha)
         if config.norm == "pair":
@@ -113,10 +120,12 @@ def _mixed(layer: Layer, x: Tensor, start: Tensor, structures: tuple[Any, ...], 
 
     ``start`` is ``α/(1-α) x₀``, and ``1-α`` scales the mapping, which is smaller than the rows.
     """
+    linear: Callable[..., Tensor] = layer if has_hooks(layer) else layer._linear  # it has no bias
     if layer._identity is None:
-        return (layer._linear(x, *structures) + start) * (1 - alpha)
+        return (linear(x, *structures) + start) * (1 - alpha)
     mapping = layer._mapping()  # (..., width, width)
     propagate: Callable[..., Tensor] | None = getattr(layer, "_propagate", None)
-    if layer.direction == "forward" and propagate is not None:
-        return project(propagate(x, *structures).add_(start), mapping * (1 - alpha))
-    return (layer._linear(x, *structures) + project(start, mapping)) * (1 - alpha)
+    if layer.direction == "forward" and propagate is not None and not has_hooks(layer):
+        own = [ways(one, "forward")[0] if isinstance(one, (TwoSided, tuple)) else one for one in structures]
+        return layer._projected(propagate(x, *own).add_(start), mapping * (1 - alpha))
+    return (linear(x, *structures) + project(start, mapping)) * (1 - alpha)

@@ -84,11 +84,10 @@ class _Closed(nn.Module):
     def __init__(self, network: Network, structures: dict[str, Any]) -> None:
         super().__init__()
         self.network = network
-        self.structures = structures
+        self.steps = network._steps(structures, network.n_steps)
 
     def forward(self, x: Tensor) -> Tensor:
-        scores: Tensor = self.network(x, **self.structures)
-        return scores
+        return self.network._scores(x, self.steps)
 
 
 def _structures(network: Network, H: Hypergraph | None, graph: Graph | SharedGraph | None) -> dict[str, Any]:

@@ -33,6 +33,7 @@ def network_name(dataset: str, config: Config) -> str:
         "patience": f"patience {config.patience}",
         "weights": f"{config.weights} weights",
         "hyperedge_features": f"hyperedge features by {config.hyperedge_features}",
+        "pool": f"{config.pool} pool",
         "rebuild_every": f"rebuilt every {config.rebuild_every} epochs",
         "direction": "undirected" if config.direction == "undirected" else f"direction {config.direction}",
     }

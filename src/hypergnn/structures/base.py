@@ -217,6 +217,14 @@ class TwoSided(Structure):
     """How the sums of the hyperedges are completed if other processes hold some of the vertices."""
     has_centroid: Tensor | None = None
     """With :attr:`parts`, which hyperedges have a centroid, whichever process holds it; ``None`` if none has one."""
+    has_inverse_frequency: bool = False
+    """Whether its weights are the inverse frequencies of the whole, :func:`hypergnn.construct.inverse_frequency`."""
+    receiver_scale: Tensor | None = None
+    """Of a sample, by how much the drawn hyperedges of each receiver stand for all of them; else ``None``."""
+    hyperedge_scale: Tensor | None = None
+    """Of a sample, by how much the drawn members of each hyperedge stand for all of them; else ``None``."""
+    receiver_count: Tensor | None = None
+    """Of a sample, number of hyperedges of each receiver in the whole; else ``None``, and :attr:`receivers` has all."""
 
     if TYPE_CHECKING:  # fields of the dataclasses, or properties of theirs
 
@@ -348,6 +356,14 @@ def ways(H: TwoSided | tuple[TwoSided, TwoSided], direction: Direction) -> tuple
             f"a pair of blocks is for a layer with direction='both'; got {len(H)} blocks and {direction!r}."
         )
     forward, backward = H
+    if not torch.compiler.is_compiling():
+        for what in ("read", "made"):
+            mine, yours = getattr(forward, what, None), getattr(backward, what, None)
+            if (mine is None) != (yours is None) or (mine is not None and not torch.equal(mine, yours)):
+                raise ValueError(
+                    "the blocks of both directions must read and make the same vertices; make them with "
+                    "around(vertices, direction='both')."
+                )
     return (*forward.ways("forward"), *backward.ways("backward"))
 
 

@@ -46,6 +46,8 @@ class Block(TwoSided):
             ``(n_receivers,)`` float64.
         hyperedge_scale: Of a sampled block, by how much the drawn members of each hyperedge stand for all of them,
             ``(M,)`` float64.
+        receiver_count: Of a sampled block, number of hyperedges of each receiver in the whole, ``(n_receivers,)``
+            float64.
     """
 
     senders: Incidence
@@ -66,6 +68,8 @@ class Block(TwoSided):
     direction: Direction | None = field(default="forward", metadata=STATIC)
     receiver_scale: Tensor | None = None
     hyperedge_scale: Tensor | None = None
+    receiver_count: Tensor | None = None
+    has_inverse_frequency: bool = field(default=False, metadata=STATIC)
 
     @property
     def is_sampled(self) -> bool:
@@ -114,6 +118,7 @@ class Block(TwoSided):
             attention=reach.attention or receivers is senders,
             shares_pairs=H.shares_pairs,
             direction=direction or H._direction,
+            has_inverse_frequency=H.has_inverse_frequency,
         )
         return block if H.device.type == "cpu" else block.to(H.device)
 
@@ -172,6 +177,7 @@ class Block(TwoSided):
             vertex_names=_all_names(H, brought, "vertex_names", n_old, n_new),
             hyperedge_names=_all_names(H, brought, "hyperedge_names", H.n_hyperedges, weight.shape[0] - H.n_hyperedges),
             direction=direction or H._direction,
+            has_inverse_frequency=H.has_inverse_frequency and (brought is None or brought.has_inverse_frequency),
         )
 
     def _check_fields(self) -> None:
@@ -183,6 +189,13 @@ class Block(TwoSided):
         if self.receiver_scale is not None and self.hyperedge_scale is not None:
             check_numbers("receiver_scale", self.receiver_scale, self.n_receivers)
             check_numbers("hyperedge_scale", self.hyperedge_scale, self.n_hyperedges)
+        if self.receiver_count is not None:
+            check_numbers("receiver_count", self.receiver_count, self.n_receivers)
+
+    def hyperedge_degree(self) -> Tensor:
+        """Number of senders of each hyperedge in the whole, also if only some were drawn, ``(M,)`` float64."""
+        drawn = super().hyperedge_degree()
+        return drawn if self.hyperedge_scale is None else (drawn * self.hyperedge_scale).round()
 
     def to(self, device: torch.device | str) -> Block:
         """The same block with its tensors on ``device``."""

@@ -69,6 +69,7 @@ class Hypergraph(StoredStructure, Editable):
     vertex_names: Names | None = field(default=None, metadata=LABEL)
     hyperedge_names: Names | None = field(default=None, metadata=LABEL)
     time: Names | None = field(default=None, metadata=LABEL)
+    has_inverse_frequency: bool = field(default=False, compare=False, metadata=STATIC)
 
     def __post_init__(self) -> None:
         """Let every vertex send to its hyperedges and receive from them."""

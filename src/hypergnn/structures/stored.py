@@ -103,7 +103,7 @@ class StoredStructure(Structure):
         """
         if not isinstance(other, type(self)):
             return False
-        return all(_are_equal(getattr(self, one.name), getattr(other, one.name)) for one in fields(self))
+        return all(_are_equal(getattr(self, one.name), getattr(other, one.name)) for one in fields(self) if one.compare)
 
     def _to_tensors(self) -> dict[str, Tensor]:
         """What a file holds of it, without what its offsets tell."""

@@ -15,7 +15,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hypergnn.construct.frequency import weighted_by_inverse_frequency
 from hypergnn.datasets import Dataset
 from hypergnn.functional.checks import Features
 from hypergnn.functional.projection import n_entries, select_rows
@@ -49,10 +48,7 @@ class Task:
         """Convert a dataset, with its features scaled as the configuration says."""
         features = data.scaled(config.feature_scaling)
         x = torch.from_numpy(features) if not hasattr(features, "indptr") else SparseFeatures.from_scipy(features)
-        H = data.hypergraph
-        if config.weights == "inverse-frequency":
-            H = weighted_by_inverse_frequency(H)  # type: ignore[arg-type]
-        structures = {"graph": data.graph, "hypergraph": H}
+        structures = {"graph": data.graph, "hypergraph": data.hypergraph}
         return cls(
             x=x.to(device),
             structures={name: one.to(device) for name, one in structures.items() if one is not None},
@@ -63,6 +59,10 @@ class Task:
             n_features=data.n_features,
             n_classes=data.n_classes,
         )
+
+    def seen_by(self, network: Network) -> Task:
+        """The task with the weights that the network gives the hyperedges."""
+        return replace(self, structures={name: network.weighted(one) for name, one in self.structures.items()})
 
 
 @dataclass(frozen=True)
@@ -115,6 +115,7 @@ class Plan:
     def of(cls, task: Task, config: Config) -> Plan:
         """Compute everything about a task that does not change during training."""
         network = Network.empty(config, task.n_features, task.n_classes)
+        task = task.seen_by(network)
         is_dynamic, directions = KINDS[config.model].is_dynamic, _directions(network, config)
         if is_dynamic or config.hyperedge_features != "members" or config.needs_all_vertices or len(directions) > 1:
             steps = network._steps(task.structures, network.n_steps)  # each row depends on all of them

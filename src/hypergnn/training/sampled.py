@@ -106,8 +106,9 @@ class _Run:
         start: Mapping[str, Tensor] | None,
         processes: Processes | None,
     ) -> None:
-        self.task, self.config, self.processes = task, config, processes
         self.network = engine._empty(task, config)
+        task = task.seen_by(self.network)
+        self.task, self.config, self.processes = task, config, processes
         self.state = engine._start(self.network, config, [seed], task.y.device, start)
         engine._use(self.network, self.state.parameters)
         self.epoch, self.number, self.total, self.share = 0, 0, 0.0, 0.0

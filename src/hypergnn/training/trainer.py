@@ -96,6 +96,11 @@ def fit(
         >>> [record.epochs for record in run.records]
         [3, 3]
     """
+    if config is not None and not isinstance(config, Config):
+        raise TypeError(
+            f"config must be a hypergnn.Config; got {type(config).__name__}. Of a network, pass its config: each trial "
+            "draws parameters of its own."
+        )
     if start is not None:
         data, config = continuing(start, data, config)
     config = paper_config(data.name) if config is None else config

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 
 from hypergnn._utils.checks import check_structure
+from hypergnn.structures.block import weighted_degree
 from hypergnn.structures.hypergraph import Hypergraph
 
 
@@ -29,14 +32,5 @@ def weighted_by_inverse_frequency(H: Hypergraph) -> Hypergraph:
         Hypergraph(3 vertices, 2 hyperedges, 4 incidences, weighted)
     """
     weight = inverse_frequency(H)
-    return Hypergraph.from_incidence(
-        H.vertex,
-        H.hyperedge,
-        H.n_vertices,
-        H.n_hyperedges,
-        weight=weight,
-        centroid=H.centroid,
-        vertex_names=H.vertex_names,
-        hyperedge_names=H.hyperedge_names,
-        time=H.time,
-    )
+    degree = weighted_degree(H.incidence.to("cpu"), weight.cpu()).to(H.device)
+    return replace(H, weight=weight, _vertex_degree=degree, has_inverse_frequency=True)
