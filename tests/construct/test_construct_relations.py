@@ -141,6 +141,6 @@ def test_remaining_hyperedges_keep_weights_centroids_and_names():
         drop_hyperedges(H, max_size=1)
 
 
-def test_a_graph_has_no_directions():
-    with pytest.raises(TypeError, match=r"directed=True needs a sparse matrix of arcs"):
-        from_neighbourhoods(hg.Graph.from_links([0], [1], n_vertices=2), directed=True)
+def test_links_of_a_graph_are_arcs_both_ways():
+    H = from_neighbourhoods(hg.Graph.from_links([0], [1], n_vertices=2), directed=True, centroid=False)
+    assert H.to_hyperedges() == [([0], [1]), ([1], [0])]

@@ -31,11 +31,11 @@ def from_neighbourhoods(
         hops: Largest number of links between the vertex and a member.
         directed: Whether entry ``(i, j)`` of the matrix is an arc from ``i`` to ``j``. Each vertex then sends to those
             that its arcs lead to: it is the tail of its hyperedge, and they, with the vertex itself if ``centroid``,
-            are the head.
+            are the head. The links of a :class:`Graph` are arcs both ways.
         vertex_names: Names of the vertices, all different.
 
     Raises:
-        TypeError: If ``graph`` is neither a graph nor a sparse matrix, or a graph and ``directed``.
+        TypeError: If ``graph`` is neither a graph nor a sparse matrix.
         ValueError: If the adjacency matrix is not square or holds anything other than zeros and ones.
 
     Example:
@@ -51,11 +51,6 @@ def from_neighbourhoods(
     """
     hops = check_size("hops", hops, minimum=1)
     if directed:
-        if isinstance(graph, Graph):
-            raise TypeError(
-                "directed=True needs a sparse matrix of arcs, with entry (i, j) for an arc from i to j; got a Graph, "
-                "whose links have no direction."
-            )
         return _directed(_links_of(graph), centroid, hops, vertex_names)
     if not isinstance(graph, Graph):
         graph = _as_graph(graph)

@@ -82,7 +82,8 @@ def scores(network: Network, x: Features, steps: Sequence[tuple[Any, ...]], *, h
         if hidden and layer is layers[-1]:
             return out
         linear, bias = (layer(out), None) if has_hooks(layer) else (layer._linear(out), layer.bias)
-    return linear if bias is None else linear + bias.unsqueeze(-2)
+    scores: Tensor = linear if bias is None else linear + bias.unsqueeze(-2)
+    return scores
 
 
 def _masked(x: Tensor, network: Network, of: object) -> Tensor:
