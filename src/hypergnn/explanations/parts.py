@@ -148,7 +148,7 @@ def attention_of(call: Call, way: Way) -> Attention:
     given: Tensor | None = None
     options: dict[str, Any] = {"negative_slope": layer.negative_slope}
     if isinstance(layer, layers.HypergraphAttention):
-        given = layer._project_hyperedges(projected, call.x_hyperedge, way.H, way.number)
+        given = layer._project_hyperedges(call.x_hyperedge, way.H, way.number)
         options["softmax_over"] = layer.softmax_over
     vectors = (layer._of_way(layer.a_vertex, way.number, -2), layer._of_way(layer.a_hyperedge, way.number, -2))
     scored = (projected, given, way.H, *vectors)

@@ -358,8 +358,8 @@ def ways(H: TwoSided | tuple[TwoSided, TwoSided], direction: Direction) -> tuple
     forward, backward = H
     if not torch.compiler.is_compiling():
         for what in ("read", "made"):
-            mine, yours = getattr(forward, what, None), getattr(backward, what, None)
-            if (mine is None) != (yours is None) or (mine is not None and not torch.equal(mine, yours)):
+            mine, yours = (getattr(one, what, torch.empty(0, dtype=torch.int64)) for one in H)
+            if not torch.equal(mine, yours):
                 raise ValueError(
                     "the blocks of both directions must read and make the same vertices; make them with "
                     "around(vertices, direction='both')."
