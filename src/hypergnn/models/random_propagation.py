@@ -69,6 +69,7 @@ def scores(network: Network, x: Features, steps: Sequence[tuple[Any, ...]], *, h
     rate = config.dropout if network.training else 0.0
     x = drop(x, config.first_dropout if network.training else 0.0, of=steps[0])
     first, bias = layers[0], layers[0].bias
+    linear: Tensor
     if has_hooks(first) or (hidden and len(layers) == 1):  # somebody wants to see Z
         propagated = mean_of_powers(_masked(to_dense(x), network, of=steps[0]), network.structures, steps)
         if hidden and len(layers) == 1:
