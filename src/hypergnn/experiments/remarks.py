@@ -8,7 +8,7 @@ from statistics import mean, median
 from hypergnn.experiments.cells import Cell, Table
 from hypergnn.experiments.results import Results
 from hypergnn.experiments.statistics import summarise
-from hypergnn.experiments.systems.findings import FINDINGS, NOTES, UNKNOWN
+from hypergnn.experiments.systems.findings import FINDINGS, UNKNOWN
 
 WIDE = 5.0
 """Standard deviation, in points, above which the range of the trials is described."""
@@ -80,8 +80,6 @@ def _system_gaps(cells: list[Cell], means: dict[str, float]) -> Iterator[str]:
         far = [f"{gap:+.2f} on {column}" for column, gap in own.items() if abs(gap) > FAR]
         if far:
             yield f"{row} differs from the published numbers by {', '.join(far)}. {FINDINGS.get(row, UNKNOWN)}"
-        if row in NOTES:
-            yield f"{row}: {NOTES[row]}"
 
 
 def _time(cells: list[Cell], results: Results) -> Iterator[str]:
