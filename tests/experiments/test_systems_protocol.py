@@ -16,10 +16,10 @@ from hypergnn.experiments.checking import check
 from hypergnn.experiments.identity import LEAST_TRIALS, SHORT, identity_of, usual_trials
 from hypergnn.experiments.jobs import TRIALS_ALONE
 from hypergnn.experiments.paper import TABLES
-from hypergnn.experiments.ranking import cost_of
+from hypergnn.experiments.ranking import against, cost_of
 from hypergnn.experiments.remarks import remarks_of
 from hypergnn.experiments.results import Results, recorded
-from hypergnn.experiments.run_notes import INAPPLICABLE, seconds_of
+from hypergnn.experiments.run_notes import FAILURE, INAPPLICABLE, seconds_of
 from hypergnn.experiments.runner import reproduce
 from hypergnn.experiments.systems import DoesNotApplyError, running, worker
 from hypergnn.experiments.systems.rows import Inapplicable, with_data, with_system
@@ -200,6 +200,54 @@ def test_one_failing_system_leaves_the_others_alone(tmp_path):
 
 
 @pytest.mark.usefixtures("here")
+def test_a_system_that_fails_later_is_not_judged_by_the_trials_before(tmp_path, monkeypatch):
+    late, tiny, centroid = of(Faulty(since=2), Published(88.0)), of(Tiny(0.3)), of(Centroid())
+    network = replace(cell("net"), table="systems", row="Ours")
+    table, folder = Table("systems", "Systems", (late, tiny, centroid, network)), tmp_path / "run"
+    done = reproduce([table], trials=3, out=folder, jobs=1, exactly=True).results
+    done.write(tmp_path / "kept")
+    for results in (done, Results.read(folder), Results.read(tmp_path / "kept")):
+        assert results.failures == {late.run: "seed 2: the system raised ValueError: the graph must be connected."}
+        assert verdict_of(late, results) == Verdict.FAILED
+        assert (line_of(late, results).measured, line_of(late, results).trials) == ("–", 2)
+        assert results.accuracies(late) == []
+        assert cost_of(late, results) is None
+        assert "Faulty" not in {one.other.row for one in against(table, results)}
+        assert "Faulty failed on digits. Seed 2: the system raised" in as_text(table, results)
+        assert not any("numbers quoted from others" in one for one in remarks_of(table, results))
+    path = folder / late.run / FAILURE
+    assert check(folder).findings == []
+    path.write_text("{}")
+    with pytest.raises(ValueError, match=r"failure\.json must say why a trial failed; it is corrupt"):
+        Results.read(folder)
+    path.write_text('{"why": "seed 2: it failed."}')
+    fewer = reproduce([table], trials=2, out=folder, jobs=1, exactly=True).results
+    assert verdict_of(late, fewer) == Verdict.FAILED, "it was not tried again"
+    monkeypatch.setattr(Faulty, "fit", Tiny.fit)
+    again = reproduce([table], trials=3, out=folder, jobs=1, exactly=True).results
+    assert again.failures == {}
+    assert len(again.trials(late)) == 3
+    assert not path.exists()
+
+
+@pytest.mark.usefixtures("here")
+def test_a_network_that_cannot_be_trained_fails_its_own_cell(data, tmp_path):
+    network = replace(cell("net"), table="systems", row="Ours", dataset="mine", column="mine")
+    tiny = replace(of(Tiny(0.3)), dataset="mine", column="mine")
+    table = Table("systems", "Systems", (network, tiny))
+    own = {"mine": replace(data, name="mine", val=np.empty(0, dtype=np.int64))}
+    results = reproduce([table], trials=1, out=tmp_path / "run", jobs=1, own=own).results
+    assert results.failures == {network.run: "mine must have train, val and test vertices; val is empty."}
+    assert [verdict_of(one, results) for one in table.cells] == [Verdict.FAILED, None]
+    assert len(results.trials(tiny)) == 1, "the others go on"
+    results.write(tmp_path / "kept")
+    assert verdict_of(network, Results.read(tmp_path / "kept")) == Verdict.FAILED
+    own = {"mine": replace(data, name="mine")}
+    again = reproduce([table.only("net")], trials=1, out=tmp_path / "run", jobs=1, own=own).results
+    assert again.failures == {}
+
+
+@pytest.mark.usefixtures("here")
 def test_what_a_network_costs_alone_is_measured_with_a_few_trials(tmp_path):
     ours = replace(cell("net"), table="systems", row="Ours", alone=Tiny(0.5))
     table = Table("systems", "Systems", (ours,))
@@ -307,7 +355,11 @@ def test_a_system_without_settings_for_a_dataset(data):
     [
         ({"name": "Cora"}, "--data must have a name of its own; 'Cora' is that of a dataset"),
         ({"name": "../mine"}, "the name of --data must be letters, digits, spaces and any of _.+-; got '../mine'"),
-        ({"name": "mine", "test": np.empty(0, dtype=np.int64)}, "--data must have labels, and vertices to train and"),
+        (
+            {"name": "mine", "test": np.empty(0, dtype=np.int64)},
+            "--data must have labelled vertices to train, to validate and to test on; mine has none to test.",
+        ),
+        ({"name": "mine", "val": np.empty(0, dtype=np.int64)}, "mine has none to validate."),
     ],
 )
 def test_data_that_cannot_be_a_column(data, changes, message):

@@ -102,8 +102,8 @@ def ranking_words(ranking: Ranking) -> str:
         f"Mean ranks over {len(ranking.datasets)} datasets ({where}) by the mean accuracy on each; 1 is the best. "
         f"Friedman's test that all are equal: p {p}. Mean ranks that differ by less than {ranking.critical:.2f} do not "
         "differ significantly (Nemenyi, 5 %): these systems share a letter. The trials on a dataset share its split, "
-        f"so a dataset counts once, however many trials it has, and {len(ranking.datasets)} datasets can hardly separate "
-        f"{len(ranking.ranks)} systems. The tests of Ours against each hold for these splits only."
+        f"so a dataset counts once, however many trials it has, and {len(ranking.datasets)} datasets can hardly "
+        f"separate {len(ranking.ranks)} systems. The tests of Ours against each hold for these splits only."
     )
     left_out = f" Left out, because not measured on all of them: {', '.join(ranking.left_out)}."
     return words + left_out * bool(ranking.left_out)
