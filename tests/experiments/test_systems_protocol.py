@@ -1,13 +1,16 @@
 """Systems under the protocol: trials in a process of their own, tables with systems, and what fails."""
 
 import io
+import os
 import re
+import time
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
-from support.own_systems import Centroid, Curious, Faulty, Tiny
+from support.own_systems import Centroid, Curious, Faulty, Forking, Tiny
 from support.tables import cell, trial
 
 import hypergnn as hg
@@ -86,6 +89,34 @@ def test_a_crash_ends_the_run_and_loses_nothing(data, tmp_path, capfd):
     assert [one.seed for one in found.records] == [0]
     assert [str(one) for one in found.failures] == ["seed 1: its worker lost its process by SIGSEGV (exit code -11)"]
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("how", ["forks", "detaches"])
+def test_a_process_that_a_system_started_does_not_keep_its_run_waiting(how, data, tmp_path):
+    start = time.monotonic()
+    (failure,) = running.fit(Faulty(how=how), data, trials=1, out=tmp_path / "run", jobs=1).failures
+    assert failure.cause == "ended its process with exit code 7"
+    assert time.monotonic() - start < 35
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_processes_that_a_system_started_end_with_the_run(data, tmp_path):
+    running.fit(Forking(note=str(tmp_path / "pid")), data, trials=1, out=tmp_path / "run", jobs=1)
+    child = int((tmp_path / "pid").read_text())
+    deadline = time.monotonic() + 10
+    while psutil.pid_exists(child) and psutil.Process(child).status() != psutil.STATUS_ZOMBIE:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+@pytest.mark.slow
+def test_a_trial_that_takes_too_long_fails(data, tmp_path, monkeypatch):
+    monkeypatch.setattr(Faulty, "time_limit", 0.5)
+    (failure,) = running.fit(Faulty(how="waits"), data, trials=1, out=tmp_path / "run", jobs=1).failures
+    assert failure.cause == "gave no answer in 0.5 seconds, its time_limit"
 
 
 @pytest.mark.parametrize(
