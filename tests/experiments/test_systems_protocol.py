@@ -5,6 +5,7 @@ import os
 import re
 import time
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -311,6 +312,31 @@ def test_a_run_is_named_by_the_settings_and_the_source_of_a_system(tmp_path, mon
 
     with pytest.raises(TypeError, match=r"Plain must be a dataclass whose fields are its settings; add @dataclass\."):
         identity_of(Plain())
+
+
+def test_a_change_of_what_a_system_imports_is_another_system(tmp_path, monkeypatch):
+    own = tmp_path / "own_package"
+    own.mkdir()
+    files = {
+        own / "__init__.py": "",
+        own / "system.py": "from . import steps\nimport numpy\nfrom dataclasses import dataclass\n"
+        "@dataclass(frozen=True)\nclass Mine:\n    name = 'mine'\n"
+        "    def fit(self, data, seed):\n        import beside_it\n",
+        own / "steps.py": "from own_package.deeper import more\n",
+        own / "deeper.py": "more = 1\n",
+        own / "other.py": "",
+        tmp_path / "beside_it.py": "",
+    }
+    for path, text in files.items():
+        path.write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    mine = import_module("own_package.system").Mine()
+    before = identity_of(mine)["source"]
+    for path, text in files.items():
+        path.write_text(f"{text}\n# changed")
+        assert (identity_of(mine)["source"] == before) is (path.name == "other.py"), path
+        path.write_text(text)
+    assert identity_of(mine)["source"] == before
 
 
 def test_short_trials_are_more():
