@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 from hypergnn.experiments.comparison import ranked
+from hypergnn.report.comparison import as_rows
 
 THREE = {"b": [80.0, 84.0, 79.0, 82.0], "a": [85.0, 88.0, 86.0, 85.0], "c": [85.0, 87.0, 84.0, 85.0]}
 
@@ -36,11 +37,18 @@ def test_intervals_and_tests_take_the_overlap_of_splits_into_account():
 
 def test_equal_and_constant_results():
     same, other = ranked({"a": [80.0, 81.0], "b": [80.0, 81.0]}, 0.25)
-    assert (same.p, other.p, other.behind) == (None, 1.0, 0.0)
-    _, worse = ranked({"a": [81.0, 82.0], "b": [80.0, 81.0]}, 0.25)
-    assert worse.p == 0.0
+    assert (same.p, other.p, other.behind) == (None, None, 0.0)
+    _, worse = ranked({"a": [81.2, 82.3], "b": [80.1, 81.2]}, 0.25)
+    assert worse.p is None, "two equal distances do not show how much distances vary"
+    assert as_rows(ranked({"a": [81.0, 82.0], "b": [80.0, 81.0]}, 0.25))[1][-1] == "–"
     alone, single = ranked({"a": [81.0], "b": [80.0]}, 0.25)
     assert (alone.summary.interval, single.p) == (None, None)
+
+
+def test_intervals_stay_within_possible_accuracies():
+    (high,) = ranked({"a": [100.0, 97.0]}, 0.25)
+    (low,) = ranked({"a": [1.0, 3.0]}, 0.25)
+    assert (high.summary.interval[1], low.summary.interval[0]) == (100.0, 0.0)
 
 
 @pytest.mark.parametrize("accuracy", [{}, {"a": []}, {"a": [1.0], "b": [1.0, 2.0]}])

@@ -673,3 +673,13 @@ def test_tables_beyond_the_paper_make_no_claims_of_the_paper():
     for name in ("families", "dynamic", "open"):
         assert all(cell.published is None for cell in BEYOND[name].cells)
         assert BEYOND[name].note.startswith("Not in the paper")
+
+
+def test_the_time_of_the_paper_says_how_many_runs_it_counts():
+    runs = [job.run for job in runs_of(TABLES.values())]
+    of_sota = {job.run for job in runs_of([TABLES["sota"]])}
+    results = Results({runs[0]: [trial(0, 80.0)], runs[1]: []}, {}, {run: Origin(seconds=120.0) for run in runs})
+    assert "took 2 minutes for 1 of" in results_page(results)
+    assert "of which `sota` took" not in results_page(results), "none of it was measured"
+    whole = replace(results, runs={run: [trial(0, 80.0)] for run in runs})
+    assert f"took {2 * len(runs)} minutes, of which `sota` took {2 * len(of_sota)} minutes. " in results_page(whole)

@@ -1,7 +1,9 @@
 """Tests of Ours against each system, and ranks with the critical difference."""
 
+from dataclasses import replace
 from math import sqrt
 
+import numpy as np
 import pytest
 from scipy import stats
 from support.own_systems import Centroid, Slow, Tiny
@@ -81,41 +83,68 @@ def test_too_few_trials_are_not_tested():
     assert two_sided([80.0, 80.0], [81.0]) is None
 
 
-def test_ranks_by_hand():
-    ranking = ranking_of(TABLE, WHOLE)
-    assert ranking.n_blocks == 3, "the seeds that all have"
-    blocks = [[83.0, 80.0, 83.1, 82.0], [83.5, 80.5, 83.4, 82.0], [84.0, 81.0, 83.9, 82.0]]
-    assert ranking.ranks == {
-        "Ours": pytest.approx(4 / 3),
-        "Slow": pytest.approx(5 / 3),
-        "Nearest centroid": 3.0,
-        "Tiny": 4.0,
+PAIR = Table(
+    "systems",
+    "Systems",
+    (
+        *TABLE.cells,
+        *(replace(one, name=f"wine/{one.row}", column="Wine", dataset="wine") for one in TABLE.cells),
+    ),
+)
+
+
+def on_both(wine, digits=WHOLE):
+    """Results of the table on digits, and on wine with these accuracies by row, which may lack some."""
+    runs = {
+        one.run: [
+            TrialRecord(seed=seed, epochs=0, best_epoch=0, seconds=2.0, test_accuracy=value)
+            for seed, value in enumerate(wine[one.row])
+        ]
+        for one in PAIR.cells
+        if one.dataset == "wine" and one.row in wine
     }
+    return Results({**digits.runs, **runs}, {})
+
+
+WINE = {"Ours": [90.0, 91.0], "Tiny": [92.0, 93.0], "Slow": [90.4], "Nearest centroid": [80.0]}
+
+
+def test_ranks_by_hand():
+    ranking = ranking_of(PAIR, on_both(WINE))
+    blocks = [[83.425, 80.4, 83.4667, 82.0], [90.5, 92.5, 90.4, 80.0]]  # means of Ours, Tiny, Slow and the centroid
+    assert ranking.ranks == {"Ours": 2.0, "Slow": 2.0, "Tiny": 2.5, "Nearest centroid": 3.5}
     assert ranking.p == pytest.approx(stats.friedmanchisquare(*zip(*blocks, strict=True)).pvalue)
-    assert ranking.datasets == ("digits",)
-    assert ranking.critical == critical_difference(4, 3)
-    assert ranking.critical_of_datasets == pytest.approx(ranking.critical * sqrt(3))
-    assert ranking_of(TABLE, measured(ours=OURS, tiny=TINY)) is None, "two cannot be ranked by Friedman's test"
-    assert ranking_of(TABLE, measured(ours=[80.0], tiny=[81.0], slow=[82.0])) is None, "one block is too few"
-    assert ranking_of(TABLE, measured(slow=SLOW, tiny=TINY, centroid=[1.0])) is None, "without Ours"
-    assert ranking_of(TABLE, WHOLE, datasets=["cora"]) is None
-    equal = ranking_of(TABLE, measured(ours=[80.0] * 3, tiny=[80.0] * 3, slow=[80.0] * 3))
-    assert (equal.p, set(equal.ranks.values())) == (1.0, {2.0})
+    assert ranking.datasets == ("digits", "Wine")
+    assert ranking.critical == critical_difference(4, 2)
+    assert ranking_of(TABLE, WHOLE) is None, "one dataset is too few"
+    assert ranking_of(PAIR, on_both(WINE), datasets=["wine"]) is None
+    assert ranking_of(PAIR, on_both({"Ours": [90.0], "Tiny": [91.0]})) is None, (
+        "two cannot be ranked by Friedman's test"
+    )
+    assert ranking_of(PAIR, on_both({name: [80.0] for name in WINE if name != "Ours"})) is None, "without Ours"
+    one_value = measured(ours=[80.0], tiny=[80.0], slow=[80.0], centroid=[80.0])
+    equal = ranking_of(PAIR, on_both({name: [80.0] for name in WINE}, one_value))
+    assert (equal.p, set(equal.ranks.values())) == (1.0, {2.5})
+
+
+def test_more_trials_on_a_split_do_not_make_ranks_differ():
+    """They are no further blocks: they say nothing about how systems do on other data."""
+    more = measured(ours=OURS * 25, tiny=TINY * 25, slow=SLOW * 25, centroid=[82.0])
+    few, many = ranking_of(PAIR, on_both(WINE)), ranking_of(PAIR, on_both(WINE, more))
+    assert (many.p, many.critical, list(many.ranks)) == (few.p, few.critical, list(few.ranks))
+    rng, rejected = np.random.default_rng(0), 0
+    for _ in range(60):  # on each dataset another one is better by chance, in all of its trials
+        on_one, on_other = rng.normal(80, 3, (2, 4, 1)) + rng.normal(0, 0.5, (2, 4, 20))
+        digits = measured(**dict(zip(("ours", "tiny", "slow", "centroid"), on_one.tolist(), strict=True)))
+        rejected += ranking_of(PAIR, on_both(dict(zip(WINE, on_other.tolist(), strict=True)), digits)).p < 0.05
+    assert rejected <= 6
 
 
 def test_rows_that_lack_a_dataset_are_left_out():
-    far = Cell("systems", "cora/ours", "Ours", "Cora", "cora", cell("far").config, None)
-    others = [Cell("systems", f"cora/{one.title}", one.title, "Cora", "cora", None, None, system=one) for one in KINDS]
-    table = Table("systems", "Systems", (*TABLE.cells, far, *others))
-    runs = {one.run: WHOLE.trials(TABLE.cell("digits/Tiny")) for one in (far, *others)}
-    ranking = ranking_of(table, Results({**WHOLE.runs, **runs}, {}))
+    ranking = ranking_of(PAIR, on_both({name: own for name, own in WINE.items() if name != "Nearest centroid"}))
     assert set(ranking.ranks) == {"Ours", "Tiny", "Slow"}
     assert ranking.left_out == ("Nearest centroid",)
-    assert ranking.n_blocks == 3 + 4
     assert "not measured on all of them: Nearest centroid." in ranking_text.ranking_words(ranking)
-
-
-KINDS = (Tiny(), Slow())
 
 
 @pytest.mark.parametrize(("systems", "q"), [(2, 1.960), (5, 2.728), (10, 3.164)])
@@ -125,33 +154,42 @@ def test_critical_differences_are_those_of_the_published_table(systems, q):
 
 def test_groups_are_the_largest_sets_within_the_critical_difference():
     ranks_of = {"A": 1.0, "B": 1.5, "C": 2.2, "D": 4.0, "E": 6.0}
-    ranking = Ranking(ranks_of, ("x",), 20, 0.0, 1.0, 9.0, ())
+    ranking = Ranking(ranks_of, ("x", "y"), 0.0, 1.0, ())
     assert ranking.groups == [("A", "B"), ("B", "C")]
-    assert Ranking(ranks_of, ("x",), 20, 0.0, 9.0, 9.0, ()).groups == [tuple(ranks_of)]
+    assert Ranking(ranks_of, ("x", "y"), 0.0, 9.0, ()).groups == [tuple(ranks_of)]
 
 
 def test_costs_tests_and_ranks_in_words():
-    costs, tests, order = parts_of(TABLE, WHOLE)
-    assert costs[2] == [
+    costs, tests, order = parts_of(PAIR, on_both(WINE))
+    assert costs[2][:4] == [
         ("Tiny", "digits", "80.40", "2", "20"),
         ("Slow", "digits", "83.47", "2", "20"),
         ("Nearest centroid", "digits", "82.00", "4", "20"),
         ("Ours", "digits", "83.42", "2", "–"),
     ]
-    assert [row[-1] for row in tests[2]] == ["better", "no significant difference", "better"]
-    assert [row[0] for row in order[2]] == ["Ours", "Slow", "Nearest centroid", "Tiny"]
+    assert [row[-1] for row in tests[2][:3]] == ["better", "no significant difference", "better"]
+    assert [row[0] for row in order[2]] == ["Slow", "Ours", "Tiny", "Nearest centroid"]
     assert {row[-1] for row in order[2]} == {"a"}
-    assert "Mean ranks over 3 blocks, a seed on a dataset each (digits); 1 is the best." in order[0]
+    assert "Mean ranks over 2 datasets (digits, Wine) by the mean accuracy on each; 1 is the best." in order[0]
+    assert "2 datasets can hardly separate 4 systems." in order[0]
     assert cost_of(TABLE.cells[0], Results({}, {})) is None
-    text = ranking_text.as_text(TABLE, WHOLE)
+    text = ranking_text.as_text(PAIR, on_both(WINE))
     assert "seconds of a trial" in text
-    assert "critical difference" in text
+    assert "mean rank" in text
+    assert len(list(parts_of(TABLE, WHOLE))) == 2, "one dataset gives no ranks"
     assert list(parts_of(TABLE, measured(ours=OURS))) == [], "no system was measured"
 
 
 def test_systems_are_on_the_page_and_in_the_documentation(tmp_path, monkeypatch):
-    found = view(TABLE, WHOLE)
-    assert [chart.name for chart in found.charts] == ["systems-digits", "systems-time-digits", "systems-ranks"]
+    results = on_both(WINE)
+    found = view(PAIR, results)
+    assert [chart.name for chart in found.charts] == [
+        "systems-digits",
+        "systems-Wine",
+        "systems-time-digits",
+        "systems-time-Wine",
+        "systems-ranks",
+    ]
     assert [part.caption for part in found.parts] == [
         "Time and memory",
         "Ours against each system",
@@ -159,13 +197,13 @@ def test_systems_are_on_the_page_and_in_the_documentation(tmp_path, monkeypatch)
     ]
     centroid = next(row for row in found.rows if row.label == "Nearest centroid").cells[0]
     assert centroid.lines == ("one trial: deterministic", "4 s, 20 MB")
-    page, _ = page_of_results(WHOLE, tmp_path, [TABLE])
+    page, _ = page_of_results(results, tmp_path, [PAIR])
     assert "systems" in [table.name for table in page.tables]
-    monkeypatch.setitem(BEYOND, "systems", TABLE)
-    text = results_page(WHOLE)
+    monkeypatch.setitem(BEYOND, "systems", PAIR)
+    text = results_page(results)
     assert "| Nearest centroid | digits | 82.00 | 1, deterministic |" in text
     assert "| Ours against |" in text
-    assert "| Slow | 1.67 | a |" in text
+    assert "| Slow | 2.00 | a |" in text
 
 
 def test_the_drawings_name_every_system():
@@ -173,7 +211,7 @@ def test_the_drawings_name_every_system():
     drawing = accuracy_by_time(points).inline("time")
     assert all(name in drawing for name, _, _ in points)
     assert accuracy_by_time([("A", 0.0, 80.0), ("B", 0.0, 80.0)]).inline("time").count("<circle") == 2
-    diagram = ranks(ranking_of(TABLE, WHOLE)).figure("Ranks", "", 600)
-    assert all(name in diagram for name in ("Ours 1.33", "Slow 1.67", "Nearest centroid 3.00", "Tiny 4.00"))
+    diagram = ranks(ranking_of(PAIR, on_both(WINE))).figure("Ranks", "", 600)
+    assert all(name in diagram for name in ("Ours 2.00", "Slow 2.00", "Nearest centroid 3.50", "Tiny 2.50"))
     assert "critical difference" in diagram
     assert charts_of_systems(TABLE, measured(ours=OURS)) == []

@@ -1,13 +1,17 @@
 """Systems under the protocol: trials in a process of their own, tables with systems, and what fails."""
 
 import io
+import os
 import re
+import time
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
-from support.own_systems import Centroid, Curious, Faulty, Tiny
+from support.own_systems import Centroid, Curious, Faulty, Forking, Tiny
 from support.tables import cell, trial
 
 import hypergnn as hg
@@ -15,10 +19,11 @@ from hypergnn.experiments.cells import Cell, Published, Table
 from hypergnn.experiments.checking import check
 from hypergnn.experiments.identity import LEAST_TRIALS, SHORT, identity_of, usual_trials
 from hypergnn.experiments.jobs import TRIALS_ALONE
-from hypergnn.experiments.ranking import cost_of
+from hypergnn.experiments.paper import TABLES
+from hypergnn.experiments.ranking import against, cost_of
 from hypergnn.experiments.remarks import remarks_of
 from hypergnn.experiments.results import Results, recorded
-from hypergnn.experiments.run_notes import INAPPLICABLE, seconds_of
+from hypergnn.experiments.run_notes import FAILURE, INAPPLICABLE, seconds_of
 from hypergnn.experiments.runner import reproduce
 from hypergnn.experiments.systems import DoesNotApplyError, running, worker
 from hypergnn.experiments.systems.rows import Inapplicable, with_data, with_system
@@ -85,6 +90,34 @@ def test_a_crash_ends_the_run_and_loses_nothing(data, tmp_path, capfd):
     assert [one.seed for one in found.records] == [0]
     assert [str(one) for one in found.failures] == ["seed 1: its worker lost its process by SIGSEGV (exit code -11)"]
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("how", ["forks", "detaches"])
+def test_a_process_that_a_system_started_does_not_keep_its_run_waiting(how, data, tmp_path):
+    start = time.monotonic()
+    (failure,) = running.fit(Faulty(how=how), data, trials=1, out=tmp_path / "run", jobs=1).failures
+    assert failure.cause == "ended its process with exit code 7"
+    assert time.monotonic() - start < 35
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_processes_that_a_system_started_end_with_the_run(data, tmp_path):
+    running.fit(Forking(note=str(tmp_path / "pid")), data, trials=1, out=tmp_path / "run", jobs=1)
+    child = int((tmp_path / "pid").read_text())
+    deadline = time.monotonic() + 10
+    while psutil.pid_exists(child) and psutil.Process(child).status() != psutil.STATUS_ZOMBIE:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+@pytest.mark.slow
+def test_a_trial_that_takes_too_long_fails(data, tmp_path, monkeypatch):
+    monkeypatch.setattr(Faulty, "time_limit", 0.5)
+    (failure,) = running.fit(Faulty(how="waits"), data, trials=1, out=tmp_path / "run", jobs=1).failures
+    assert failure.cause == "gave no answer in 0.5 seconds, its time_limit"
 
 
 @pytest.mark.parametrize(
@@ -200,6 +233,54 @@ def test_one_failing_system_leaves_the_others_alone(tmp_path):
 
 
 @pytest.mark.usefixtures("here")
+def test_a_system_that_fails_later_is_not_judged_by_the_trials_before(tmp_path, monkeypatch):
+    late, tiny, centroid = of(Faulty(since=2), Published(88.0)), of(Tiny(0.3)), of(Centroid())
+    network = replace(cell("net"), table="systems", row="Ours")
+    table, folder = Table("systems", "Systems", (late, tiny, centroid, network)), tmp_path / "run"
+    done = reproduce([table], trials=3, out=folder, jobs=1, exactly=True).results
+    done.write(tmp_path / "kept")
+    for results in (done, Results.read(folder), Results.read(tmp_path / "kept")):
+        assert results.failures == {late.run: "seed 2: the system raised ValueError: the graph must be connected."}
+        assert verdict_of(late, results) == Verdict.FAILED
+        assert (line_of(late, results).measured, line_of(late, results).trials) == ("–", 2)
+        assert results.accuracies(late) == []
+        assert cost_of(late, results) is None
+        assert "Faulty" not in {one.other.row for one in against(table, results)}
+        assert "Faulty failed on digits. Seed 2: the system raised" in as_text(table, results)
+        assert not any("numbers quoted from others" in one for one in remarks_of(table, results))
+    path = folder / late.run / FAILURE
+    assert check(folder).findings == []
+    path.write_text("{}")
+    with pytest.raises(ValueError, match=r"failure\.json must say why a trial failed; it is corrupt"):
+        Results.read(folder)
+    path.write_text('{"why": "seed 2: it failed."}')
+    fewer = reproduce([table], trials=2, out=folder, jobs=1, exactly=True).results
+    assert verdict_of(late, fewer) == Verdict.FAILED, "it was not tried again"
+    monkeypatch.setattr(Faulty, "fit", Tiny.fit)
+    again = reproduce([table], trials=3, out=folder, jobs=1, exactly=True).results
+    assert again.failures == {}
+    assert len(again.trials(late)) == 3
+    assert not path.exists()
+
+
+@pytest.mark.usefixtures("here")
+def test_a_network_that_cannot_be_trained_fails_its_own_cell(data, tmp_path):
+    network = replace(cell("net"), table="systems", row="Ours", dataset="mine", column="mine")
+    tiny = replace(of(Tiny(0.3)), dataset="mine", column="mine")
+    table = Table("systems", "Systems", (network, tiny))
+    own = {"mine": replace(data, name="mine", val=np.empty(0, dtype=np.int64))}
+    results = reproduce([table], trials=1, out=tmp_path / "run", jobs=1, own=own).results
+    assert results.failures == {network.run: "mine must have train, val and test vertices; val is empty."}
+    assert [verdict_of(one, results) for one in table.cells] == [Verdict.FAILED, None]
+    assert len(results.trials(tiny)) == 1, "the others go on"
+    results.write(tmp_path / "kept")
+    assert verdict_of(network, Results.read(tmp_path / "kept")) == Verdict.FAILED
+    own = {"mine": replace(data, name="mine")}
+    again = reproduce([table.only("net")], trials=1, out=tmp_path / "run", jobs=1, own=own).results
+    assert again.failures == {}
+
+
+@pytest.mark.usefixtures("here")
 def test_what_a_network_costs_alone_is_measured_with_a_few_trials(tmp_path):
     ours = replace(cell("net"), table="systems", row="Ours", alone=Tiny(0.5))
     table = Table("systems", "Systems", (ours,))
@@ -232,6 +313,31 @@ def test_a_run_is_named_by_the_settings_and_the_source_of_a_system(tmp_path, mon
 
     with pytest.raises(TypeError, match=r"Plain must be a dataclass whose fields are its settings; add @dataclass\."):
         identity_of(Plain())
+
+
+def test_a_change_of_what_a_system_imports_is_another_system(tmp_path, monkeypatch):
+    own = tmp_path / "own_package"
+    own.mkdir()
+    files = {
+        own / "__init__.py": "",
+        own / "system.py": "from . import steps\nimport numpy\nfrom dataclasses import dataclass\n"
+        "@dataclass(frozen=True)\nclass Mine:\n    name = 'mine'\n"
+        "    def fit(self, data, seed):\n        import beside_it\n",
+        own / "steps.py": "from own_package.deeper import more\n",
+        own / "deeper.py": "more = 1\n",
+        own / "other.py": "",
+        tmp_path / "beside_it.py": "",
+    }
+    for path, text in files.items():
+        path.write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    mine = import_module("own_package.system").Mine()
+    before = identity_of(mine)["source"]
+    for path, text in files.items():
+        path.write_text(f"{text}\n# changed")
+        assert (identity_of(mine)["source"] == before) is (path.name == "other.py"), path
+        path.write_text(text)
+    assert identity_of(mine)["source"] == before
 
 
 def test_short_trials_are_more():
@@ -307,7 +413,11 @@ def test_a_system_without_settings_for_a_dataset(data):
     [
         ({"name": "Cora"}, "--data must have a name of its own; 'Cora' is that of a dataset"),
         ({"name": "../mine"}, "the name of --data must be letters, digits, spaces and any of _.+-; got '../mine'"),
-        ({"name": "mine", "test": np.empty(0, dtype=np.int64)}, "--data must have labels, and vertices to train and"),
+        (
+            {"name": "mine", "test": np.empty(0, dtype=np.int64)},
+            "--data must have labelled vertices to train, to validate and to test on; mine has none to test.",
+        ),
+        ({"name": "mine", "val": np.empty(0, dtype=np.int64)}, "mine has none to validate."),
     ],
 )
 def test_data_that_cannot_be_a_column(data, changes, message):
@@ -335,3 +445,11 @@ def test_a_system_far_from_its_published_number_is_explained(monkeypatch):
 def test_recorded_results_of_today_have_no_costs_of_networks():
     results = recorded(ROOT / "results")
     assert all(one.peak_megabytes is None for run, own in results.runs.items() if "/system-" not in run for one in own)
+
+
+def test_recorded_trials_of_graph_attention_are_of_the_settings_as_they_are():
+    results, table = recorded(ROOT / "results"), TABLES["sota"]
+    row = [cell for cell in table.cells if cell.row == "Graph Attention Network"]
+    assert [len(results.trials(cell)) >= LEAST_TRIALS for cell in row] == [True] * 3
+    (why,) = [one for one in remarks_of(table, results) if one.startswith("Graph Attention Network differs")]
+    assert "best in validation loss and accuracy at once" in why

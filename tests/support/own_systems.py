@@ -4,6 +4,7 @@ import os
 import signal
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -62,6 +63,7 @@ class Faulty(Tiny):
     title: ClassVar[str] = "Faulty"
     how: str = "raises"
     since: int = 0
+    time_limit: ClassVar[float] = 60.0
 
     def fit(self, data, seed):
         found = super().fit(data, seed)
@@ -79,6 +81,13 @@ class Faulty(Tiny):
             os.kill(os.getpid(), signal.SIGSEGV)
         if self.how == "waits":
             time.sleep(600)
+        if self.how in ("forks", "detaches") and os.fork() == 0:  # it holds the pipe for the answers
+            if self.how == "detaches":
+                os.setsid()
+            time.sleep(40)
+            os._exit(0)
+        if self.how in ("forks", "detaches"):
+            os._exit(7)
         return {
             "nan": np.full_like(found, np.nan),
             "shape": found[:, 0],
@@ -97,3 +106,20 @@ class Curious(Tiny):
     def fit(self, data, seed):  # noqa: ARG002
         print("a print must not disturb the answers")
         return np.eye(data.n_classes)[np.maximum(data.y, 0)]
+
+
+@dataclass(frozen=True)
+class Forking(Tiny):
+    """Leaves a process behind, whose number it writes to a file."""
+
+    name: ClassVar[str] = "forking"
+    title: ClassVar[str] = "Forking"
+    note: str = ""
+
+    def fit(self, data, seed):
+        child = os.fork()
+        if child == 0:
+            time.sleep(60)
+            os._exit(0)
+        Path(self.note).write_text(str(child))
+        return super().fit(data, seed)

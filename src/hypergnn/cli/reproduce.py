@@ -70,7 +70,7 @@ def _reproduce(arguments: argparse.Namespace) -> int:
         done.results.of(tables, datasets).first(trials).over(before).write(arguments.keep)
         print(f"\nrecords: {arguments.keep}")
     _write_page(arguments, done, tables)
-    return 1 if done.results.failures else 0
+    return 1 if done.results.of(tables, datasets).failures else 0
 
 
 def _write_page(arguments: argparse.Namespace, done: Reproduction, tables: Sequence[Table]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hypergnn.experiments.results import COMPACT, MEASURES, Results, measures_of
-from hypergnn.experiments.run_notes import CLOCK, INAPPLICABLE, inapplicable_of, seconds_of
+from hypergnn.experiments.run_notes import CLOCK, FAILURE, INAPPLICABLE, failure_of, inapplicable_of, seconds_of
 from hypergnn.persistence.files import read_regular
 from hypergnn.persistence.json_lines import parse
 from hypergnn.training.checking import Checked, check_left_overs, check_run
@@ -38,6 +38,7 @@ def check(folder: Path) -> Checked:
         check_run(run, checked)
         _try(checked, run / CLOCK, seconds_of, run)
         _try(checked, run / INAPPLICABLE, inapplicable_of, run)
+        _try(checked, run / FAILURE, failure_of, run)
     if (folder / MEASURES).exists():
         _try(checked, folder / MEASURES, measures_of, folder)
     if (folder / COMPACT).exists():

@@ -9,6 +9,9 @@ from statistics import mean, variance
 
 from hypergnn.experiments.statistics import Summary, holm
 
+_SAME = 1e-9
+"""Points up to which two differences are the same, apart from rounding."""
+
 
 @dataclass(frozen=True)
 class Compared:
@@ -24,7 +27,7 @@ class Compared:
     p: float | None
     """How likely such a distance is if both are equally good, adjusted for the number of classifiers.
 
-    ``None`` for the best, and with a single split.
+    ``None`` for the best, with a single split, and if the distance is the same in all splits.
     """
 
 
@@ -73,17 +76,15 @@ def _summary(values: Sequence[float], test_to_train: float) -> Summary:
 
     centre, spread = mean(values), sqrt(variance(values))
     reach = float(t.ppf(0.975, len(values) - 1)) * spread * sqrt(1 / len(values) + test_to_train)
-    return Summary(len(values), centre, spread, (centre - reach, centre + reach))
+    return Summary(len(values), centre, spread, (max(centre - reach, 0.0), min(centre + reach, 100.0)))
 
 
 def _p_value(best: Sequence[float], other: Sequence[float], test_to_train: float) -> float | None:
-    """Paired one-sided test whether the first is better; ``None`` with a single split."""
-    if len(best) == 1:
+    """Paired one-sided test whether the first is better; ``None`` if their differences have no spread to go by."""
+    differences = [one - two for one, two in zip(best, other, strict=True)]
+    if max(differences) - min(differences) < _SAME:
         return None
     from scipy.stats import t
 
-    differences = [one - two for one, two in zip(best, other, strict=True)]
     centre, spread = mean(differences), variance(differences)
-    if spread == 0:
-        return 1.0 if centre == 0 else 0.0
     return float(t.sf(centre / sqrt(spread * (1 / len(best) + test_to_train)), len(best) - 1))

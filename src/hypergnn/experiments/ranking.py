@@ -1,4 +1,4 @@
-"""How systems compare: tests of Ours against each, and their ranks over all datasets with the critical difference."""
+"""How systems compare: tests of Ours against each on a split, and ranks over datasets with the critical difference."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from hypergnn.experiments.systems.rows import OURS
 
 LEVEL = 0.05
 """Significance level of the tests and of the critical difference."""
-_LEAST, _LEAST_BLOCKS = 3, 2
-"""Systems and blocks that a ranking needs at least; Friedman's test is not defined for fewer."""
+_LEAST, _LEAST_DATASETS = 3, 2
+"""Systems and datasets that a ranking needs at least; Friedman's test is not defined for fewer."""
 
 
 @dataclass(frozen=True)
@@ -53,19 +53,16 @@ class Against:
 
 @dataclass(frozen=True)
 class Ranking:
-    """Mean ranks of systems over blocks, which are a seed on a dataset each; rank 1 is the most accurate."""
+    """Mean ranks of systems over datasets, by their mean accuracies; rank 1 is the most accurate."""
 
     ranks: dict[str, float]
     """Mean rank by row, the best first."""
     datasets: tuple[str, ...]
     """The columns over which the ranks are taken."""
-    n_blocks: int
     p: float
     """Friedman's test that all systems are equally good."""
     critical: float
     """Mean ranks that differ by less do not differ significantly (Nemenyi)."""
-    critical_of_datasets: float
-    """The same if only datasets count as blocks."""
     left_out: tuple[str, ...]
     """Rows that were not measured on all of these datasets."""
 
@@ -116,11 +113,11 @@ def against(table: Table, results: Results, datasets: Collection[str] | None = N
 
 
 def ranking_of(table: Table, results: Results, datasets: Collection[str] | None = None) -> Ranking | None:
-    """The ranks of the rows of a table that has Ours; ``None`` if there are too few rows or trials for it.
+    """The ranks of the rows of a table that has Ours; ``None`` if there are too few rows or datasets for it.
 
-    A block is a seed on a dataset, as far as all systems with several trials have one. All seeds of a dataset share its
-    split, so what the ranks show holds for these datasets; with datasets alone as blocks, the critical difference is
-    larger.
+    A dataset counts once, by the mean accuracy of each system. Its trials share one split, so they say how well a
+    system does there, and nothing about other data: taken as blocks of their own, they would make systems that are
+    equally good differ significantly in nearly every comparison.
 
     Example:
         >>> from hypergnn.experiments.paper import TABLES
@@ -133,27 +130,24 @@ def ranking_of(table: Table, results: Results, datasets: Collection[str] | None 
     rows = [row for row in table.rows if columns and all((row, column) in at for column in columns)]
     if OURS not in rows or len(rows) < _LEAST:
         return None
-    blocks = np.concatenate([_blocks([at[row, column] for row in rows], results) for column in columns])
-    if len(blocks) < _LEAST_BLOCKS:
+    if len(columns) < _LEAST_DATASETS:
         return None
+    blocks = np.array([[mean(results.accuracies(at[row, column])) for row in rows] for column in columns])
     from scipy.stats import friedmanchisquare, rankdata
 
     means = rankdata(-blocks, axis=1).mean(axis=0)  # (rows,)
     order = np.argsort(means, kind="stable")
     is_one_value = bool((blocks == blocks[:, :1]).all())
-    p = 1.0 if is_one_value else float(friedmanchisquare(*blocks.T).pvalue)
     return Ranking(
         ranks={rows[place]: float(means[place]) for place in order},
         datasets=tuple(columns),
-        n_blocks=len(blocks),
-        p=p,
-        critical=critical_difference(len(rows), len(blocks)),
-        critical_of_datasets=critical_difference(len(rows), len(columns)),
+        p=1.0 if is_one_value else float(friedmanchisquare(*blocks.T).pvalue),
+        critical=critical_difference(len(rows), len(columns)),
         left_out=tuple(row for row in table.rows if row not in rows and any((row, one) in at for one in columns)),
     )
 
 
-def critical_difference(n_systems: int, n_blocks: int) -> float:
+def critical_difference(n_systems: int, n_datasets: int) -> float:
     """Nemenyi's critical difference of mean ranks at the 5 % level.
 
     Example:
@@ -163,7 +157,7 @@ def critical_difference(n_systems: int, n_blocks: int) -> float:
     from scipy.stats import studentized_range
 
     q = float(studentized_range.ppf(1 - LEVEL, n_systems, inf)) / sqrt(2)
-    return q * sqrt(n_systems * (n_systems + 1) / (6 * n_blocks))
+    return q * sqrt(n_systems * (n_systems + 1) / (6 * n_datasets))
 
 
 def _measured(table: Table, results: Results, datasets: Collection[str] | None) -> list[Cell]:
@@ -176,17 +170,3 @@ def _p(ours: Sequence[float], others: Sequence[float], other: Cell) -> float | N
     if len(ours) < 2 or (len(others) < 2 and not other.is_deterministic):
         return None
     return two_sided(ours, others)
-
-
-def _blocks(cells: Sequence[Cell], results: Results) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-    """The accuracies of the seeds that all cells of a dataset have, ``(seeds, cells)``."""
-    own = [{one.seed: one.test_accuracy for one in results.trials(cell)} for cell in cells]
-    common = set[int].intersection(
-        *(set(found) for found, cell in zip(own, cells, strict=True) if not cell.is_deterministic)
-    )
-    return np.array(
-        [
-            [found[0] if cell.is_deterministic else found[seed] for found, cell in zip(own, cells, strict=True)]
-            for seed in sorted(common)
-        ]
-    ).reshape(-1, len(cells))

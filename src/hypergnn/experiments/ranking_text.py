@@ -25,7 +25,8 @@ COST_NOTE = (
 )
 AGAINST_NOTE = (
     "Two-sided tests of the difference of the means, Welch's, or a one-sample test against a deterministic system; "
-    "adjusted by Holm's method for all tests of the table."
+    "adjusted by Holm's method for all tests of the table. All trials of a dataset share one split: the tests say "
+    "which system is better on this split, not on other splits or other data."
 )
 
 Part = tuple[str, tuple[str, ...], list[tuple[Any, ...]]]
@@ -98,11 +99,11 @@ def ranking_words(ranking: Ranking) -> str:
     p, where = p_value(ranking.p), ", ".join(ranking.datasets)
     p = p if p[0] in "<>" else f"= {p}"
     words = (
-        f"Mean ranks over {ranking.n_blocks} blocks, a seed on a dataset each ({where}); 1 is the best. Friedman's "
-        f"test that all are equal: p {p}. Mean ranks that differ by less than {ranking.critical:.2f} do not differ "
-        "significantly (Nemenyi, 5 %): these systems share a letter. All seeds of a dataset share its split, so this "
-        "holds for these datasets; with datasets alone as blocks, the critical difference is "
-        f"{ranking.critical_of_datasets:.2f}."
+        f"Mean ranks over {len(ranking.datasets)} datasets ({where}) by the mean accuracy on each; 1 is the best. "
+        f"Friedman's test that all are equal: p {p}. Mean ranks that differ by less than {ranking.critical:.2f} do not "
+        "differ significantly (Nemenyi, 5 %): these systems share a letter. The trials on a dataset share its split, "
+        f"so a dataset counts once, however many trials it has, and {len(ranking.datasets)} datasets can hardly "
+        f"separate {len(ranking.ranks)} systems. The tests of Ours against each hold for these splits only."
     )
     left_out = f" Left out, because not measured on all of them: {', '.join(ranking.left_out)}."
     return words + left_out * bool(ranking.left_out)

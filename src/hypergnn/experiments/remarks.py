@@ -8,7 +8,7 @@ from statistics import mean, median
 from hypergnn.experiments.cells import Cell, Table
 from hypergnn.experiments.results import Results
 from hypergnn.experiments.statistics import summarise
-from hypergnn.experiments.systems.findings import FINDINGS, NOTES, UNKNOWN
+from hypergnn.experiments.systems.findings import FINDINGS, UNKNOWN
 
 WIDE = 5.0
 """Standard deviation, in points, above which the range of the trials is described."""
@@ -32,7 +32,12 @@ def remarks_of(table: Table, results: Results, datasets: Collection[str] | None 
     found += [*_system_gaps(cells, means), *_time(cells, results)]
     found += [_spread(cell, results) for cell in cells if _is_wide(cell, results)]
     found += [_inapplicable(one, why) for one in cells if (why := results.inapplicable(one))]
-    return found + [f"{one.row} failed on {one.column}. {why}" for one in cells if (why := _failure(one, results))]
+    found += [f"{one.row} failed on {one.column}. {_sentence(why)}" for one in cells if (why := results.failure(one))]
+    return found + [
+        f"{one.row} on {one.column}: what a trial costs alone could not be measured. {_sentence(why)}"
+        for one in cells
+        if (why := results.failure_alone(one))
+    ]
 
 
 def _highest(table: Table, means: dict[str, float]) -> list[str]:
@@ -80,8 +85,6 @@ def _system_gaps(cells: list[Cell], means: dict[str, float]) -> Iterator[str]:
         far = [f"{gap:+.2f} on {column}" for column, gap in own.items() if abs(gap) > FAR]
         if far:
             yield f"{row} differs from the published numbers by {', '.join(far)}. {FINDINGS.get(row, UNKNOWN)}"
-        if row in NOTES:
-            yield f"{row}: {NOTES[row]}"
 
 
 def _time(cells: list[Cell], results: Results) -> Iterator[str]:
@@ -97,10 +100,8 @@ def _inapplicable(cell: Cell, why: str) -> str:
     return why if "does not apply" in why else f"{cell.row} does not apply to {cell.column}: {why}"
 
 
-def _failure(cell: Cell, results: Results) -> str:
-    """Why the system of a cell failed, as a sentence; empty if it did not."""
-    why = results.failure(cell)
-    return "" if why is None else f"{why[0].upper()}{why[1:].rstrip('.')}."
+def _sentence(why: str) -> str:
+    return f"{why[0].upper()}{why[1:].rstrip('.')}."
 
 
 def _is_wide(cell: Cell, results: Results) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hypergnn.experiments.cells import Cell, Table
-from hypergnn.experiments.run_notes import inapplicable_of, seconds_of
+from hypergnn.experiments.run_notes import failure_of, inapplicable_of, seconds_of
 from hypergnn.persistence.files import read_regular, write_atomic
 from hypergnn.persistence.json_lines import as_plain, line, parse
 from hypergnn.training import ledger
@@ -27,6 +27,8 @@ _COLUMNS = ["seed", "epochs", "best_epoch", "val_accuracy", "test_accuracy", "se
 """The fields of a trial in the compact form."""
 _COST = ["cpu_seconds", "peak_megabytes"]
 """Those that trials of systems have too."""
+_REASONS = ("inapplicable", "failure")
+"""What only some runs have."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,8 @@ class Origin:
     """The data and the settings, as in ``run.json``; ``None`` for what is not a run."""
     inapplicable: str | None = None
     """Why the system of the run cannot run on such data; ``None`` if it can."""
+    failure: str | None = None
+    """Why a trial of the run failed, in one line; ``None`` if none did. The next call tries it again."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +65,6 @@ class Results:
     """The origin of each run; that of counts and times under ``MEASURED``."""
     folders: Mapping[str, Path] = field(default_factory=dict)
     """The run folders with curves and models; the compact form has none."""
-    failures: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
-    """Why a system could not fill the cells of a run, in one line; not recorded, since the next call tries again."""
 
     @classmethod
     def read(cls, folder: str | os.PathLike[str]) -> Results:
@@ -81,8 +83,20 @@ class Results:
         """Every version, processor and platform that measured something."""
         return _different(one for origin in self.origins.values() for one in origin.environments)
 
+    @property
+    def failures(self) -> dict[str, str]:
+        """Why a trial failed, in one line, by run."""
+        return {run: one.failure for run, one in self.origins.items() if one.failure is not None}
+
     def trials(self, cell: Cell) -> list[TrialRecord]:
-        """The finished trials of a cell in the order of their seeds; empty for a cell without trials."""
+        """The finished trials of a cell in the order of their seeds; empty for a cell without trials.
+
+        Also empty if a trial of the cell failed: the mean of the others would be that of a selection.
+        """
+        return [] if self.failure(cell) is not None else self.finished(cell)
+
+    def finished(self, cell: Cell) -> list[TrialRecord]:
+        """The finished trials of a cell, even if another one failed."""
         return list(self.runs.get(cell.run, [])) if cell.is_trained else []
 
     def trials_alone(self, cell: Cell) -> list[TrialRecord]:
@@ -132,7 +146,6 @@ class Results:
             measures=measures,
             origins={name: one for name, one in self.origins.items() if name in names},
             folders={run: folder for run, folder in self.folders.items() if run in runs},
-            failures={run: what for run, what in self.failures.items() if run in runs},
         )
 
     def over(self, before: Results) -> Results:
@@ -155,9 +168,12 @@ class Results:
         )
 
     def failure(self, cell: Cell) -> str | None:
-        """Why the system of a cell, or its network alone, failed, in one line; ``None`` if it did not."""
-        run = cell.run_alone if cell.system is None else cell.run
-        return None if run is None else self.failures.get(run)
+        """Why a trial of a cell failed, in one line; ``None`` if none did."""
+        return self.origins.get(cell.run, Origin()).failure if cell.is_trained else None
+
+    def failure_alone(self, cell: Cell) -> str | None:
+        """Why the trials that measure the cost of a cell's network failed; ``None`` if they did not."""
+        return None if cell.run_alone is None else self.origins.get(cell.run_alone, Origin()).failure
 
     def inapplicable(self, cell: Cell) -> str | None:
         """Why the system of a cell cannot run on its data; ``None`` if it can, or was not tried."""
@@ -172,13 +188,24 @@ class Results:
             name: The name of the run, :attr:`Cell.run`.
             run: The content of its folder.
         """
-        origin = Origin(list(run.environments), seconds_of(run.folder), run.configuration, inapplicable_of(run.folder))
+        origin = Origin(
+            environments=list(run.environments),
+            seconds=seconds_of(run.folder),
+            configuration=run.configuration,
+            inapplicable=inapplicable_of(run.folder),
+            failure=failure_of(run.folder),
+        )
         return replace(
             self,
             runs={**self.runs, name: list(run.records)},
             origins={**self.origins, name: origin},
             folders={**self.folders, name: run.folder},
         )
+
+    def with_failure(self, name: str, why: str) -> Results:
+        """These results with the reason why a run failed."""
+        origin = replace(self.origins.get(name, Origin()), failure=why)
+        return replace(self, runs={name: [], **self.runs}, origins={**self.origins, name: origin})
 
     def write(self, folder: str | os.PathLike[str]) -> None:
         """Write the compact form: one line of JSON for what all runs share, then one line per run.
@@ -202,7 +229,7 @@ class Results:
         def described(name: str) -> dict[str, Any]:
             origin = self.origins.get(name, Origin())
             known = asdict(origin) | {"environments": [environments.index(one) for one in origin.environments]}
-            return {key: value for key, value in known.items() if key != "inapplicable" or value is not None}
+            return {key: value for key, value in known.items() if key not in _REASONS or value is not None}
 
         head = {
             "format": FORMAT,
@@ -252,7 +279,8 @@ def _read_compact(path: Path) -> Results:
 
         def origin(entry: Mapping[str, Any]) -> Origin:
             environments = [head["environments"][one] for one in entry["environments"]]
-            return Origin(environments, entry.get("seconds"), entry.get("configuration"), entry.get("inapplicable"))
+            known = {name: entry.get(name) for name in ("seconds", "configuration", *_REASONS)}
+            return Origin(environments, **known)
 
         runs = {
             entry["run"]: [_trial(values, entry.get("columns", _COLUMNS)) for values in entry["trials"]]
@@ -275,7 +303,7 @@ def _check(results: Results, folder: Path) -> None:
         *(one for one in numbers if isinstance(one, bool) or not isinstance(one, (int, float)) or not isfinite(one)),
         *(one for origin in origins for one in origin.environments if not isinstance(one, dict)),
         *(one.configuration for one in origins if not isinstance(one.configuration, (dict, type(None)))),
-        *(one.inapplicable for one in origins if not isinstance(one.inapplicable, (str, type(None)))),
+        *(why for one in origins for why in (one.inapplicable, one.failure) if not isinstance(why, (str, type(None)))),
     ]
     for origin in origins:
         as_plain(f"what {folder} says about its runs", [origin.environments, origin.configuration])  # no NaN

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import mean
 
@@ -16,11 +16,11 @@ from hypergnn.experiments.cells import Table
 from hypergnn.experiments.identity import usual_trials
 from hypergnn.experiments.jobs import Job, runs_of
 from hypergnn.experiments.results import Results, note
-from hypergnn.experiments.run_notes import note_inapplicable, note_seconds, seconds_of
+from hypergnn.experiments.run_notes import note_failure, note_inapplicable, note_seconds, seconds_of
 from hypergnn.experiments.systems import running
 from hypergnn.experiments.systems.worker import NOT_APPLICABLE
-from hypergnn.training import Failure, Result, fit, ledger
 from hypergnn.training import Progress as RunProgress
+from hypergnn.training import Result, fit, ledger
 from hypergnn.training.environment import environment
 from hypergnn.training.ledger import is_left_over
 from hypergnn.training.pairwise import with_graph
@@ -76,8 +76,8 @@ def reproduce(
 ) -> Reproduction:
     """Fill tables of the paper: train the missing trials, count and time the rest, and return all results.
 
-    A system that raises, or returns something else than probabilities, fails its own cells only; see
-    ``Results.failures``.
+    A system that raises, or returns something else than probabilities, fails its own cells only, and so does a network
+    that cannot be trained; see ``Results.failures``.
 
     Args:
         tables: Tables of :data:`hypergnn.experiments.paper.TABLES`.
@@ -145,7 +145,7 @@ class _Session:
         self.loaded: dict[str, Dataset] = {}
         self.graphs: dict[tuple[str, str], Dataset] = {}  # with the graph that a model needs
         self.missing: dict[str, DataNotFoundError] = {}
-        self.failed: set[str] = set()  # runs whose system fails
+        self.failed: set[str] = set()  # runs that cannot be finished
         self.results = _read(out)  # once; what this session adds is added here as well
         runs = self.results.runs
         self.trials = {job.run: self._trials_of(job, runs.get(job.run, [])) for job in todo}
@@ -182,24 +182,36 @@ class _Session:
         for job in self.todo:  # all data before any training, so that nothing turns out to be missing hours later
             self.data(job.dataset)
         for job in self.todo:
-            data = self._data_for(job)
-            if data is None:
+            if self.data(job.dataset) is None:
                 continue
-            result = self._fit(job, data)
-            more = self._trials_of(job, result.records)
-            if more > self.trials[job.run] and not result.interrupted and not result.failures:
-                self.trials[job.run] = more  # the first ones were short
-                result = self._fit(job, data)
+            try:
+                result = self._fit_all(job)
+            except (ValueError, ChildProcessError) as error:  # such data, or no worker that lives: the others go on
+                self.failed.add(job.run)
+                self.results = self.results.with_failure(job.run, " ".join(str(error).split()))
+                continue
             self.done[job.run] = len(result.records)
             added = self.done[job.run] - self.before[job.run]
             self.worked += added * job.weight
-            if added or job.run not in self.results.runs:
+            if result.failures:
+                self._note_failure(job, result)
+            elif added and not result.interrupted:
+                note_failure(self.out / job.run, None)
+            if added or result.failures or job.run not in self.results.runs:
                 self.results = self.results.with_run(job.run, ledger.read(self.out / job.run, curves=False))
-            if result.failures and job.system is not None:
-                self._note_failure(job, result.failures[0])
             if result.interrupted:
                 return True
         return False
+
+    def _fit_all(self, job: Job) -> Result:
+        """The trials of a run: all, or those that tell whether there are more."""
+        data = self._data_for(job)
+        result = self._fit(job, data)
+        more = self._trials_of(job, result.records)
+        if more > self.trials[job.run] and not result.interrupted and not result.failures:
+            self.trials[job.run] = more  # the first ones were short
+            result = self._fit(job, data)
+        return result
 
     def _trials_of(self, job: Job, so_far: Sequence[TrialRecord]) -> int:
         """How many trials a run has, as far as those that are recorded tell."""
@@ -209,23 +221,22 @@ class _Session:
         spent = [one.seconds if one.cpu_seconds is None else one.cpu_seconds for one in in_order]
         return min(usual_trials(job.system, self.most, spent, exactly=self.exactly), job.most or self.most)
 
-    def _note_failure(self, job: Job, failure: Failure) -> None:
+    def _note_failure(self, job: Job, result: Result) -> None:
+        """Note in the folder of a run that a trial failed, or that its system does not apply."""
         self.failed.add(job.run)
-        if failure.cause.startswith(NOT_APPLICABLE):
-            note_inapplicable(self.out / job.run, failure.cause.removeprefix(NOT_APPLICABLE))
-            self.results = self.results.with_run(job.run, ledger.read(self.out / job.run, curves=False))
-            return
-        what = f"seed {failure.seed}: the system {failure.cause}"
-        self.results = replace(self.results, failures={**self.results.failures, job.run: what})
+        failure, folder = result.failures[0], self.out / job.run
+        if failure.cause.startswith(NOT_APPLICABLE) and not result.records:
+            note_inapplicable(folder, failure.cause.removeprefix(NOT_APPLICABLE))
+        else:
+            note_failure(
+                folder, str(failure) if job.system is None else f"seed {failure.seed}: the system {failure.cause}"
+            )
 
-    def _data_for(self, job: Job) -> Dataset | None:
+    def _data_for(self, job: Job) -> Dataset:
         """The dataset of a run, with a graph if its model needs one; made once per dataset and kind of graph."""
-        data, model = self.data(job.dataset), job.model
-        if data is None:
-            return None
-        if (job.dataset, model) not in self.graphs:
-            self.graphs[job.dataset, model] = with_graph(data, model)
-        return self.graphs[job.dataset, model]
+        if (job.dataset, job.model) not in self.graphs:
+            self.graphs[job.dataset, job.model] = with_graph(self.loaded[job.dataset], job.model)
+        return self.graphs[job.dataset, job.model]
 
     def _fit(self, job: Job, data: Dataset) -> Result:
         folder = self.out / job.run

@@ -38,7 +38,7 @@ class Line:
 
 
 def summary_of(cell: Cell, results: Results) -> Summary | None:
-    """The summary of a cell's trials; ``None`` while there are none."""
+    """The summary of a cell's trials; ``None`` while there are none, or if one failed."""
     values = results.accuracies(cell)
     return summarise(values) if values else None
 
@@ -60,11 +60,11 @@ def verdict_of(cell: Cell, results: Results) -> Verdict | None:
         if cell.measure != "count" or cell.published is None:
             return None
         return Verdict.EQUAL if number == cell.published.mean else Verdict.DIFFERENT
+    if results.failure(cell) is not None:
+        return Verdict.FAILED
     summary = summary_of(cell, results)
     if summary is None:
-        if results.inapplicable(cell) is not None:
-            return Verdict.NOT_APPLICABLE
-        return Verdict.NOT_RUN if results.failure(cell) is None else Verdict.FAILED
+        return Verdict.NOT_RUN if results.inapplicable(cell) is None else Verdict.NOT_APPLICABLE
     if cell.published is None:
         return None
     return verdict(summary, cell.published, is_deterministic=cell.is_deterministic)
@@ -100,7 +100,7 @@ def line_of(cell: Cell, results: Results) -> Line:
         return Line(cell, measured, None, "", published, found)
     summary = summary_of(cell, results)
     if summary is None:
-        return Line(cell, "–", 0, "", published, found)
+        return Line(cell, "–", len(results.finished(cell)), "", published, found)
     spread = "" if summary.sd is None else f" ± {summary.sd:.2f}"
     interval = "" if summary.interval is None else f"{summary.interval[0]:.2f} … {summary.interval[1]:.2f}"
     trials = f"{summary.trials}, {DETERMINISTIC}" if cell.is_deterministic else summary.trials

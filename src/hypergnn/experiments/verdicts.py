@@ -47,7 +47,7 @@ _MEANINGS = {
     Verdict.DIFFERENT: "our count differs from the published one",
     Verdict.QUOTED: "published by others and not measured here",
     Verdict.NOT_RUN: "not measured yet",
-    Verdict.FAILED: "the system raised an error, or returned something else than probabilities",
+    Verdict.FAILED: "a trial failed: it raised an error, or returned something else than probabilities",
     Verdict.NOT_APPLICABLE: "the system cannot run on such data",
     Verdict.HOLDS: "the order that the paper claims is significant at the 5 % level",
     Verdict.NOT_SHOWN: "neither order is significant",

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hypergnn.experiments.comparison import Compared
+from hypergnn.experiments.text import p_value
 from hypergnn.persistence.files import write_atomic
 from hypergnn.report import charts
 from hypergnn.report.page import CellView, Chart, Fact, Page, RowView, TableView, render
@@ -74,7 +75,7 @@ def as_rows(compared: Sequence[Compared]) -> list[list[str]]:
             mean_and_spread(one.summary),
             _interval(one),
             f"{one.behind:.2f}" if one.behind else "best",
-            "" if one.p is None else f"{one.p:.3f}" if one.p >= 0.0005 else "< 0.001",
+            "" if one is compared[0] else p_value(one.p, 3),
         ]
         for one in compared
     ]
@@ -83,8 +84,7 @@ def as_rows(compared: Sequence[Compared]) -> list[list[str]]:
 def _interval(one: Compared) -> str:
     if one.summary.interval is None:
         return ""
-    low, high = one.summary.interval
-    return f"{max(low, 0.0):.2f} – {min(high, 100.0):.2f}"
+    return "{:.2f} – {:.2f}".format(*one.summary.interval)
 
 
 HEAD = ("model", "test accuracy, %", "95 % interval", "behind the best", "p")
@@ -97,7 +97,8 @@ def _table(named: Sequence[tuple[str, Compared]], splits: int) -> TableView:
         short="Comparison",
         title="All classifiers",
         note="p: how likely a distance to the best as large as this one is if both are equally good; paired by split, "
-        "corrected for the overlap of the splits and for the number of classifiers.",
+        "corrected for the overlap of the splits and for the number of classifiers. A dash: not tested, because there "
+        "is one split, or the distance is the same in all of them.",
         caption=f"Test accuracy in percent: mean ± standard deviation of {counted(splits, 'random split')}.",
         corner=HEAD[0],
         columns=HEAD[1:],

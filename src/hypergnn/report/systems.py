@@ -58,8 +58,8 @@ def charts_of_systems(table: Table, results: Results) -> list[Chart]:
             found.append(Chart(f"{table.name}-time-{column}", accuracy_by_time(points), caption, words, words[:-1]))
     if found and (ranking := ranking_of(table, results)) is not None:
         words = (
-            f"Mean ranks over {ranking.n_blocks} blocks; 1 is the best. Thick lines join systems that do not differ "
-            "significantly."
+            f"Mean ranks over {len(ranking.datasets)} datasets; 1 is the best. Thick lines join systems that do not "
+            "differ significantly; so few datasets can hardly separate so many systems."
         )
         found.append(Chart(f"{table.name}-ranks", ranks(ranking), "Critical-difference diagram", words, words[:-1]))
     return found
@@ -99,9 +99,9 @@ def ranks(ranking: Ranking) -> Drawing:
     """The critical-difference diagram: mean ranks on an axis, and lines that join what does not differ significantly.
 
     Example:
-        >>> diagram = ranks(Ranking({"A": 1.2, "B": 1.8, "C": 3.0}, ("Cora",), 20, 0.001, 0.74, 3.3, ()))
+        >>> diagram = ranks(Ranking({"A": 1.2, "B": 1.8, "C": 3.0}, ("Cora", "Citeseer"), 0.2, 2.34, ()))
         >>> diagram.summary
-        'Mean ranks: A 1.20, B 1.80, C 3.00. Critical difference 0.74.'
+        'Mean ranks: A 1.20, B 1.80, C 3.00. Critical difference 2.34.'
     """
     names, n_systems = list(ranking.ranks), len(ranking.ranks)
     room = _MARGIN * (n_systems - 1)

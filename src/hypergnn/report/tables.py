@@ -48,7 +48,7 @@ def is_measured(cell: Cell, results: Results) -> bool:
 
 def _was_tried(cell: Cell, results: Results) -> bool:
     """Whether a cell was measured, or has a reason why not."""
-    reasons = (results.failure(cell), results.inapplicable(cell))
+    reasons = (results.failure(cell), results.failure_alone(cell), results.inapplicable(cell))
     return is_measured(cell, results) or any(one is not None for one in reasons)
 
 

@@ -5,16 +5,15 @@
 Veličković et al., "Graph attention networks" (2018, https://arxiv.org/abs/1710.10903). The settings are theirs: eight
 heads of eight features with ELU, then one head; dropout 0.6 of inputs and attention, learning rate 0.005, L2 penalty
 5e-4; on Pubmed eight output heads, 0.01 and 1e-3. Training stops after 100 epochs in which neither the validation loss
-nor the validation accuracy improved. Then the epoch with the lowest validation loss counts, as for our own networks;
-their program takes the last epoch that was best in both. The layers are our ``GraphAttention``, which also drops
-projected features, as theirs do.
+nor the validation accuracy improved. The layers are our ``GraphAttention``, which also drops projected features, as
+theirs do.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from torch.nn.functional import elu
 
@@ -54,8 +53,6 @@ class GraphAttentionNetwork(SettingsByDataset):
     weight_decay: float = 5e-4
     epochs: int = 100_000
     patience: int = 100
-    best_by: Literal["loss", "both"] = "loss"
-    """Which epoch counts: that with the lowest validation loss, or the last that was best in loss and accuracy."""
 
     def fit(self, data: Dataset, seed: int) -> Probabilities:
         """Train from a seed; probabilities of each class for every vertex."""
@@ -77,5 +74,5 @@ class GraphAttentionNetwork(SettingsByDataset):
                 groups=[{"params": list(network.parameters()), "weight_decay": self.weight_decay}],
                 learning_rate=self.learning_rate,
                 epochs=self.epochs,
-                stopping=Patience(self.patience, self.best_by),
+                stopping=Patience(self.patience),
             )

@@ -26,7 +26,8 @@ class System(Protocol):
     title: ClassVar[str]
     """The name of its row, such as ``"Label Propagation"``."""
     is_deterministic: ClassVar[bool]
-    """Whether all seeds give the same; then one trial is all there is."""
+    """Whether all seeds give the same; then one trial is all there is. A class may also have a ``time_limit``: seconds
+    that a trial may take, six hours if omitted."""
 
     @classmethod
     def for_dataset(cls, dataset: str) -> Self:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -84,27 +84,21 @@ class Window:
 class Patience:
     """Stop after ``epochs`` epochs with neither a lower loss nor a higher accuracy on the validation vertices.
 
-    Predict with the parameters of the epoch with the lowest loss or, ``by="both"``, of the last epoch that was best in
-    both, as the program of GAT does.
-
-    Example:
-        >>> patience, network = Patience(2), nn.Identity()
-        >>> [patience.is_over(*seen, network) for seen in ((1.0, 0.5), (0.9, 0.4), (1.0, 0.4), (1.0, 0.4))]
-        [False, False, False, True]
+    Predict with the parameters of the last epoch that was best in both, as GAT does.
     """
 
-    def __init__(self, epochs: int, by: Literal["loss", "both"] = "both") -> None:
+    def __init__(self, epochs: int) -> None:
         """Start with nothing seen."""
-        self.epochs, self.by, self.waited = epochs, by, 0
+        self.epochs, self.waited = epochs, 0
         self.loss, self.accuracy = math.inf, -math.inf
         self.best: dict[str, Tensor] | None = None
 
     def is_over(self, loss: float, accuracy: float, network: nn.Module) -> bool:
-        """Store the parameters if they are the best so far."""
+        """Store the parameters if loss and accuracy are the best so far."""
         if loss > self.loss and accuracy < self.accuracy:
             self.waited += 1
             return self.waited >= self.epochs
-        if loss < self.loss if self.by == "loss" else loss <= self.loss and accuracy >= self.accuracy:
+        if loss <= self.loss and accuracy >= self.accuracy:
             self.best = _copied(network)
         self.loss, self.accuracy, self.waited = min(loss, self.loss), max(accuracy, self.accuracy), 0
         return False

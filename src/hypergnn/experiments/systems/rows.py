@@ -90,14 +90,17 @@ def with_data(table: Table, data: Dataset, kinds: Iterable[type[System]], own: I
         own: Systems of the user's own; one that does not apply fails its cell.
 
     Raises:
-        ValueError: If the dataset has the name of one that everybody can load.
+        ValueError: If the dataset has the name of one that everybody can load, or no vertices to train, to validate
+            (networks stop by these) or to test on.
     """
     if data.name in {*NAMES, *NAMES.values()}:
         raise ValueError(f"--data must have a name of its own; {data.name!r} is that of a dataset of `hypergnn data`.")
     if not _NAME.fullmatch(data.name):
         raise ValueError(f"the name of --data must be letters, digits, spaces and any of _.+-; got {data.name!r}.")
-    if not data.train.size or not data.test.size:
-        raise ValueError(f"--data must have labels, and vertices to train and to test on; {data.name} has none.")
+    parts = {"train": data.train, "validate": data.val, "test": data.test}
+    if lacks := next((name for name, ids in parts.items() if not ids.size), None):
+        wanted = "labelled vertices to train, to validate and to test on"
+        raise ValueError(f"--data must have {wanted}; {data.name} has none to {lacks}. Add them to its split.")
     cells = [cell for kind in kinds for cell in _cells_of(table.name, kind, [data.name])]
     cells += [cell for kind in own for cell in _cells_of(table.name, kind, [data.name], strict=True)]
     return replace(table, cells=(*table.cells, *cells, _ours(table.name, data.name)))

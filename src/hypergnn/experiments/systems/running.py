@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
@@ -34,6 +35,10 @@ _START = (
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 _BETWEEN = 0.25
 """Seconds between two reports of progress."""
+_GRACE = 2.0
+"""Seconds for the answers of a process that has ended, if another process holds its pipe."""
+LIMIT = 6 * 3600.0
+"""Seconds that a trial may take, unless its system has another ``time_limit``."""
 
 _Answer = tuple[int, dict[str, Any], Probabilities | None]
 """A seed, what its trial cost or what went wrong, and the probabilities."""
@@ -53,7 +58,8 @@ def fit(
     Each worker is a fresh process with one thread, so that a system that crashes harms no other, and its processor time
     and its memory are its own. The labels of vertices that are neither for training nor for validation are hidden: a
     test vertex has class 0 in what the system sees, any other one -1. After the first trial that fails, the run ends;
-    the next call tries it again.
+    the next call tries it again. A trial that takes longer than :data:`LIMIT`, or than the attribute ``time_limit`` of
+    the system, in seconds, fails. Processes that a system starts end with its own.
 
     Args:
         system: The system, of a class that can be imported.
@@ -130,7 +136,7 @@ def _answers(
     workers: list[_Worker] = []
     try:
         for _ in range(min(jobs, len(missing))):
-            workers.append(_Worker(type(system), task, seeds, found))
+            workers.append(_Worker(type(system), task, seeds, found, getattr(system, "time_limit", LIMIT)))
             workers[-1].start()
         for _ in missing:
             while True:
@@ -138,7 +144,7 @@ def _answers(
                     yield found.get(timeout=_BETWEEN)
                     break
                 except queue.Empty:
-                    yield None
+                    yield next((why for worker in workers if (why := worker.why_silent()) is not None), None)
     finally:
         for worker in workers:
             worker.stop()
@@ -153,9 +159,12 @@ class _Worker(threading.Thread):
         task: bytes,
         seeds: queue.SimpleQueue[int],
         found: queue.SimpleQueue[_Answer | Failure],
+        limit: float,
     ) -> None:
         super().__init__(daemon=True)
-        self.task, self.seeds, self.found = task, seeds, found
+        self.task, self.seeds, self.found, self.limit = task, seeds, found, limit
+        self.trial: tuple[int, float] | None = None  # the seed that it works on, and since when
+        self.ended: float | None = None  # when the process was first seen to have ended
         folder = folder_of(kind)
         path = [folder] * (folder is not None and folder not in sys.path) + sys.path
         self.process = subprocess.Popen(
@@ -176,6 +185,7 @@ class _Worker(threading.Thread):
                 seed = self.seeds.get_nowait()
             except queue.Empty:
                 return
+            self.trial = seed, time.monotonic()
             with suppress(OSError):  # the process has ended, perhaps with an answer
                 self.input.write(to_send + b"%d\n" % seed)
                 self.input.flush()
@@ -184,18 +194,45 @@ class _Worker(threading.Thread):
             except Exception as error:  # whatever it is: without an answer, the run would wait for ever
                 answer = Failure(seed, f"sent something that is no answer: {described(error)}")
             self.found.put(answer)
+            self.trial = None
             if isinstance(answer, Failure):
                 return
             to_send = b""
 
+    def why_silent(self) -> Failure | None:
+        """Why no answer is to be expected any more; ``None`` while there may be one.
+
+        A process that the system has started may hold the pipe, so that its end does not show that the process of the
+        system has ended.
+        """
+        trial, now = self.trial, time.monotonic()
+        if trial is None:
+            return None
+        seed, since = trial
+        if self.process.poll() is not None:
+            self.ended = now if self.ended is None else self.ended
+            self._kill()
+            return self._lost(seed) if now > self.ended + _GRACE else None
+        if now > since + self.limit:
+            return Failure(seed, f"gave no answer in {self.limit:g} seconds, its time_limit")
+        return None
+
     def stop(self) -> None:
-        """End the process; finished trials were recorded, others can be run again."""
-        self.process.kill()
+        """End the process and those that it has started; finished trials were recorded, others can be run again."""
+        self._kill()
         self.process.wait()
-        self.join()
+        self.join(_GRACE)
+        if self.is_alive():  # it waits for a pipe that a process of another session holds
+            return
         for pipe in (self.input, self.output):
             with suppress(OSError):  # what was not sent
                 pipe.close()
+
+    def _kill(self) -> None:
+        with suppress(ProcessLookupError, PermissionError):  # all have ended
+            if hasattr(os, "killpg"):
+                os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.kill()
 
     def _read(self, seed: int) -> _Answer | Failure:
         line = self.output.readline()
@@ -211,7 +248,10 @@ class _Worker(threading.Thread):
         return seed, head, np.frombuffer(body, dtype=np.float64).reshape(shape)
 
     def _lost(self, seed: int) -> Failure:
-        code = self.process.wait()
+        try:
+            code = self.process.wait(_GRACE)
+        except subprocess.TimeoutExpired:
+            return Failure(seed, "closed the pipe for its answers")
         if code >= 0:
             return Failure(seed, f"ended its process with exit code {code}", code)
         name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"

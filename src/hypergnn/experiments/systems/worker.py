@@ -1,8 +1,8 @@
 """The process of a system: it gets the system and the data, then one seed after the other, and sends probabilities.
 
 It starts afresh, so that no system can crash, slow down or change another, and its processor time and its memory are
-those of the system alone. What a system prints does not reach the channel to the parent. The process ends when the
-parent closes its input, or is gone.
+those of the system alone. What a system prints does not reach the channel to the parent. The process ends, with those
+that the system has started, when the parent closes its input, or is gone.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import os
 import pickle
 import queue
 import random
+import signal
 import sys
 import threading
 import time
@@ -52,6 +53,8 @@ def _listen(seeds: queue.SimpleQueue[int]) -> None:
     """Pass on the seeds that arrive; end the process with its input, even while it computes."""
     for line in sys.stdin.buffer:
         seeds.put(int(line))
+    if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
+        os.killpg(os.getpid(), signal.SIGKILL)  # with the processes that the system has started
     os._exit(0)
 
 
