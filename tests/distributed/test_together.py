@@ -3,11 +3,13 @@
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import socket
 import subprocess
 import time
+from dataclasses import replace
 
 import psutil
 import pytest
@@ -197,10 +199,56 @@ def test_arguments_that_do_not_fit_are_refused(arguments, message, monkeypatch, 
     assert message in capsys.readouterr().err
 
 
-def test_a_model_with_a_graph_is_refused(monkeypatch, capsys, tmp_path):
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--model", "gcn"], "the model must need a hypergraph only, .*; got 'gcn'"),
+        (["--model", "hyper-grand"], "; got model='hyper-grand' with random propagation. Choose other settings"),
+        (["--trials", "0"], "trials must be at least 1"),
+    ],
+)
+def test_a_run_that_cannot_be_trained_leaves_no_shards(arguments, message, monkeypatch, capsys, tmp_path):
     alone(monkeypatch)
-    assert main(["train", "digits", "--model", "gcn", "--out", str(tmp_path / "run")]) == 2
-    assert "the model must need a hypergraph only" in capsys.readouterr().err
+    assert main(["train", "digits", *arguments, "--out", str(tmp_path / "run")]) == 2
+    assert re.search(message, capsys.readouterr().err)
+    assert not list(tmp_path.iterdir())
+
+
+def _with_settings_of_its_own(shards):
+    """Train with settings that differ by process, then with some that all must refuse; return how many were refused."""
+    with distributed.start():
+        data, rank = distributed.load_data(shards), distributed.rank_and_size()[0]
+        for settings in ({"config": hg.Config(hidden=4 + rank)}, {"trials": 1 + rank}, {"trials": 0}):
+            try:
+                distributed.fit(data, **{"config": hg.Config(max_epochs=1), **settings})
+            except distributed.OtherProcessError:
+                assert rank == 1
+            except ValueError as error:
+                assert rank == 0
+                print(error)
+            else:
+                return 1
+    return 0
+
+
+@pytest.mark.slow
+def test_processes_with_different_settings_stop_with_one_error(tmp_path):
+    distributed.save_shards(hg.datasets.load("digits"), tmp_path / "shards", 2)
+    ended = forked(2, _with_settings_of_its_own, tmp_path / "shards")
+    assert ended.returncode == 0, ended.stderr
+    lines = ended.stdout.splitlines()
+    expected = "the settings must be the same in all 2 processes; that of process 1 differs"
+    assert [line.startswith(expected) for line in lines] == [True, True, False], lines
+    assert "trials must be at least 1" in lines[2]
+
+
+@pytest.mark.parametrize("part", ["train", "val"])
+def test_an_empty_part_of_the_split_is_refused(part, tmp_path):
+    data = hg.datasets.load("digits")
+    distributed.save_shards(replace(data, **{part: getattr(data, part)[:0]}), tmp_path / "shards", 1)
+    with distributed.start(), pytest.raises(ValueError, match=f"digits must have .* vertices; {part} is empty"):
+        distributed.fit(distributed.load_data(tmp_path / "shards"), hg.Config(), out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 def test_shards_of_other_data_are_not_used(monkeypatch, capsys, tmp_path):

@@ -1,6 +1,12 @@
 """Batches: the same for each seed, epoch and number, from memory and from files, whoever makes them."""
 
+import os
 import pickle
+import sys
+import threading
+from multiprocessing import popen_spawn_posix
+from multiprocessing.context import set_spawning_popen
+from multiprocessing.reduction import ForkingPickler
 
 import numpy as np
 import pytest
@@ -112,6 +118,23 @@ def test_workers_give_the_same_batches(loader):
     assert len(data) == 4
     for one in expected:
         same(one, list(data))
+
+
+class Starting:
+    """A process that is being started afresh, as multiprocessing sees it while it pickles what that needs."""
+
+    DupFd = staticmethod(popen_spawn_posix._DupFd)
+    duplicate_for_child = staticmethod(os.dup)
+
+
+def test_workers_that_are_not_forked_share_the_epoch(loader):
+    set_spawning_popen(Starting())
+    try:
+        sent = ForkingPickler.dumps(loader)
+    finally:
+        set_spawning_popen(None)
+    worker, copy = pickle.loads(sent), pickle.loads(pickle.dumps(loader))
+    assert [worker._epochs.started(0), loader._epochs.next_of(0), copy._epochs.next_of(0)] == [0, 1, 0]
 
 
 def test_a_data_loader_without_workers(loader):
@@ -273,3 +296,27 @@ def test_memory_is_used_again_only_after_a_batch_is_gone(H, x, monkeypatch):
     places = {batch.x.data_ptr() for batch in held}
     del held, batch
     assert loader.batch(0).x.data_ptr() in places
+
+
+def test_threads_never_get_the_same_memory(monkeypatch):
+    monkeypatch.setattr(features, "_LARGE", 0)
+    buffers = features._Buffers(np.dtype(np.float32))
+    overwritten = []
+
+    def work(own):
+        for _ in range(3000):
+            room = buffers.room(4, 4)
+            room[:] = own
+            overwritten.extend([own] * bool((room != own).any()))
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=work, args=(own,)) for own in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert not overwritten

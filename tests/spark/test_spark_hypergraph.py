@@ -1,6 +1,7 @@
 """Hypergraphs in a real Spark on two cores of this machine; all tests share one session."""
 
 import datetime
+import gc
 import importlib.util
 from pathlib import Path
 
@@ -153,6 +154,19 @@ def test_a_model_with_other_features_is_an_error(H, features, tmp_path):
 def test_bad_pairs_are_one_error_on_the_driver(spark, rows, schema, problem):
     with pytest.raises(ValueError, match=problem):
         hg.spark.Hypergraph(spark.createDataFrame(rows, schema), weight="weight" if "weight" in schema else None)
+
+
+def test_hops_are_stored_as_long_as_a_derived_frame_may_read_them(spark):
+    H = hg.spark.Hypergraph(spark.createDataFrame([(0, 0), (1, 0), (2, 1)], "vertex int, hyperedge int"), n_blocks=2)
+    features = spark.createDataFrame([(one, [1.0]) for one in range(3)], "vertex int, x array<double>")
+    derived = H.propagate(features, steps=3).select("x")
+    gc.collect()
+    leaves = derived._jdf.queryExecution().withCachedData().collectLeaves()
+    assert {leaves.apply(one).nodeName() for one in range(leaves.size())} == {"InMemoryRelation"}
+    hops = list(H._blocks[False].hops)
+    assert [one.storageLevel.useMemory for one in hops] == [True] * 3
+    H.unpersist()
+    assert [one.storageLevel.useMemory for one in hops] == [False] * 3
 
 
 def test_what_is_no_frame_is_refused(spark, H):

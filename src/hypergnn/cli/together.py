@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,11 +55,9 @@ def _train(arguments: argparse.Namespace, device: str) -> int:
         result: Result = distributed.fit(
             data,
             config,
-            trials=arguments.trials,
             out=out,
-            batch=1 if arguments.batch is None else arguments.batch,
+            **_sizes(arguments),
             device=device,
-            checkpoint_every=10 if arguments.checkpoint_every is None else arguments.checkpoint_every,
             curves=arguments.curves,
             on_progress=listener,
             start=start,
@@ -134,6 +133,7 @@ def _prepared(arguments: argparse.Namespace, size: int) -> tuple[Path, Config, P
         from hypergnn.training.continuing import continuing
 
         data, config = continuing(model, data, config)
+    _check(arguments, data.name, {part: getattr(data, part).size for part in ("train", "val", "test")}, config)
     out = _run_folder(arguments, data.name, config)
     if not arguments.quiet:
         say_what_was_read(data, quiet=False)
@@ -150,6 +150,7 @@ def _given(arguments: argparse.Namespace, model: SavedModel | None) -> tuple[Pat
     if head.data is None:
         raise ValueError(f"--shards must hold a dataset; {arguments.shards} holds a hypergraph only.")
     config = config_of(arguments, head.data["name"], model)
+    _check(arguments, head.data["name"], head.data["split"], config)
     if model is not None:
         check_same_network(model, config)
         own = [list(model.class_names), model.network.n_features, model.about.get("feature_names")]
@@ -160,6 +161,21 @@ def _given(arguments: argparse.Namespace, model: SavedModel | None) -> tuple[Pat
                 f"{arguments.shards} holds others. Train from the tables instead, without --shards."
             )
     return Path(arguments.shards), config, _run_folder(arguments, head.data["name"], config)
+
+
+def _check(arguments: argparse.Namespace, dataset: str, split: Mapping[str, int], config: Config) -> None:
+    """Raise before anything is divided if it could not be trained afterwards."""
+    from hypergnn.distributed.checking import check_run
+
+    check_run(dataset, split, config, **_sizes(arguments))
+
+
+def _sizes(arguments: argparse.Namespace) -> dict[str, int]:
+    return {
+        "trials": arguments.trials,
+        "batch": 1 if arguments.batch is None else arguments.batch,
+        "checkpoint_every": 10 if arguments.checkpoint_every is None else arguments.checkpoint_every,
+    }
 
 
 def _run_folder(arguments: argparse.Namespace, dataset: str, config: Config) -> Path:

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from hypergnn.datasets import Dataset
-from hypergnn.distributed.groups import check_same, on_first, rank_and_size, sum_gradients, sum_of_all
+from hypergnn.distributed.groups import agreed, check_same, on_first, rank_and_size, sum_gradients, sum_of_all
 from hypergnn.models import Config
 from hypergnn.persistence.models import SavedModel
 from hypergnn.training import Result
@@ -71,15 +71,21 @@ def fit_batches(
         ...     fit_batches(hg.datasets.load("digits"), config).records[0].epochs
         2
     """
-    if start is not None:
-        data, config = continuing(start, data, config)
-    if config.batch_size is None:
-        raise ValueError("config must have batch_size, the vertices of a batch; use fit for training on all vertices.")
-    check_run(data, config, trials, out, curves=curves, checkpoint_every=checkpoint_every)
     _, size = rank_and_size()
+
+    def checked() -> tuple[Dataset, Config]:
+        used = (data, config) if start is None else continuing(start, data, config)
+        if used[1].batch_size is None:
+            raise ValueError(
+                "config must have batch_size, the vertices of a batch; use fit for training on all vertices."
+            )
+        check_run(*used, trials, out, curves=curves, checkpoint_every=checkpoint_every)
+        return used
+
+    data, config = agreed(checked)
     parameters = None if start is None else start.network.state_dict()
     configuration = describe(data, config, parameters)
-    check_same("data and settings", json.dumps(configuration, sort_keys=True))
+    agreed(lambda: check_same("data and settings", json.dumps(configuration, sort_keys=True)))
     configuration = configuration if size == 1 else {**configuration, "processes": size}
     with ExitStack() as stack:
         opened: list[Session] = []

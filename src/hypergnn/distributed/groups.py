@@ -245,5 +245,5 @@ def check_same(what: str, content: str, group: ProcessGroup | None = None) -> No
         listed = ", ".join(map(str, others))
         raise ValueError(
             f"{what} must be the same in all {size} processes; that of process {listed} differs from that of process "
-            f"0 (this is process {rank}). Give all processes the same files."
+            f"0 (this is process {rank}). Give all processes the same files and arguments."
         )

@@ -13,11 +13,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from hypergnn._utils.checks import Names, check_size, check_trials
+from hypergnn._utils.checks import Names
 from hypergnn.datasets.dataset import scaled_rows
+from hypergnn.distributed.checking import check_run, check_same_run
 from hypergnn.distributed.checkpoints import FolderCheckpoints
 from hypergnn.distributed.files import ShardedDataset, read_names
-from hypergnn.distributed.groups import on_first, rank_and_size, sum_gradients, sum_of_all
+from hypergnn.distributed.groups import agreed, on_first, rank_and_size, sum_gradients, sum_of_all
 from hypergnn.distributed.heads import Head
 from hypergnn.distributed.shards import Shard
 from hypergnn.models import KINDS, Config, Network, paper_config
@@ -64,6 +65,9 @@ def fit(
         on_progress: Called in process 0 several times a second and after each finished trial.
         start: Parameters that every trial starts from, the same in all processes; drawn from its seed if omitted.
 
+    Raises:
+        ValueError: If the settings do not fit shards, a part of the split is empty, or processes differ in settings.
+
     Example:
         >>> import tempfile, hypergnn as hg
         >>> with tempfile.TemporaryDirectory() as folder, hg.distributed.start():
@@ -71,30 +75,11 @@ def fit(
         ...     hg.distributed.fit(hg.distributed.load_data(f"{folder}/shards"), Config(max_epochs=3)).records[0].epochs
         3
     """
-    check_trials(trials)
-    for name, number in (("batch", batch), ("checkpoint_every", checkpoint_every)):
-        check_size(name, number, minimum=1)
-    about = _about(data.head)
+    about, split = _about(data.head), _split(data.head)
     config = paper_config(about.name) if config is None else config
-    if (
-        KINDS[config.model].is_dynamic
-        or config.needs_all_vertices
-        or (config.weights, config.hyperedge_features) != ("given", "members")
-    ):
-        raise ValueError(
-            "several processes train networks whose rows depend on given hyperedges only: no hyperedges that follow "
-            "the features, random propagation, PairNorm, and weights or features of hyperedges that are computed."
-        )
-    if not set(KINDS[config.model].structures) <= {"hypergraph"} or config.direction != "forward":
-        raise ValueError(
-            f"the model must need a hypergraph only, without a direction, to be trained by several processes; got "
-            f"{config.model!r}, direction={config.direction!r}."
-        )
-    if config.batch_size is not None:
-        raise ValueError(
-            "batch_size must be omitted for shards, which train on all vertices. To train on sampled batches with "
-            "several processes, use distributed.fit_batches with the whole dataset."
-        )
+    sizes = {"trials": trials, "batch": batch, "checkpoint_every": checkpoint_every}
+    agreed(lambda: check_run(about.name, split, config, **sizes))
+    check_same_run(config, trials, batch, start)
     with ExitStack() as stack:
         session, checkpoints = _opened(stack, about, config, trials, out, curves, on_progress, checkpoint_every, start)
         batches: list[list[int]] = on_first(lambda: _batches(session, checkpoints, batch))
@@ -189,7 +174,7 @@ def shard_plan(data: ShardedDataset, config: Config, device: torch.device) -> Pl
     step: tuple[Any, ...] = (shard,) if takes else ()
     rows = shard.vertices.int()
     places = {id(step): rows, id(shard): rows, id(shard.senders): shard.places.int()}
-    split = data.head.data["split"] if data.head.data is not None else {}
+    split = _split(data.head)
     known = _known(task, config, shard) if takes else None
 
     def part(name: str, first: Tensor | None) -> Part:
@@ -199,7 +184,7 @@ def shard_plan(data: ShardedDataset, config: Config, device: torch.device) -> Pl
         return Part(task.x, steps, task.y, chosen, first, places=_all_places(places, steps, rows), share=share)
 
     training = part("train", known if config.first_dropout == 0 else None)
-    return Plan(task, training, part("val", known) if split["val"] else None, _Together())
+    return Plan(task, training, part("val", known), _Together())
 
 
 def _all_places(places: dict[int, Tensor], steps: list[Any], rows: Tensor) -> dict[int, Tensor]:
@@ -266,6 +251,12 @@ class About:
     encoding: dict[str, Any] | None
     hypergraph: _Sizes
     description: dict[str, Any]
+
+
+def _split(head: Head) -> dict[str, int]:
+    """Number of vertices of each part, in all processes together."""
+    data: Any = head.data
+    return dict(data["split"])
 
 
 def _about(head: Head) -> About:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -121,12 +122,21 @@ class _Buffers:
     def __init__(self, dtype: np.dtype[Any]) -> None:
         self.dtype = dtype
         self._all: list[npt.NDArray[Any]] = []
+        self._lock = threading.Lock()
 
     def room(self, n_rows: int, n_columns: int) -> npt.NDArray[Any]:
         """A matrix to write into; it belongs to the caller as long as an array or tensor of it lives."""
         size = n_rows * n_columns
         if size * self.dtype.itemsize < _LARGE:
             return np.empty((n_rows, n_columns), self.dtype)
+        if not self._lock.acquire(blocking=False):  # two threads must not find the same memory free
+            return np.empty((n_rows, n_columns), self.dtype)
+        try:
+            return self._free(size)[:size].reshape(n_rows, n_columns)
+        finally:
+            self._lock.release()
+
+    def _free(self, size: int) -> npt.NDArray[Any]:
         is_free = [sys.getrefcount(self._all[place]) == 2 for place in range(len(self._all))]  # the list and the call
         fits = [size <= one.size <= 2 * size for one in self._all]
         found = [one for one, free, fit in zip(self._all, is_free, fits, strict=True) if free and fit][:1]
@@ -134,7 +144,7 @@ class _Buffers:
         if not found:
             found = [np.empty(size + size // 8, self.dtype)]
             self._all += found
-        return found[0][:size].reshape(n_rows, n_columns)
+        return found[0]
 
 
 class _Sparse:

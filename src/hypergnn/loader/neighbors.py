@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import mmap
+import ctypes
 import os
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from multiprocessing.context import get_spawning_popen
+from multiprocessing.sharedctypes import RawArray
 from typing import Any
 
 import numpy as np
@@ -284,10 +286,11 @@ class NeighborLoader(IterableDataset[Batch]):
 
 
 class _Epochs:
-    """The next epoch of each worker, in memory that forked workers share, so that each pass is the next epoch."""
+    """The next epoch of each worker, in memory that all workers share, so that each pass is the next epoch."""
 
-    def __init__(self) -> None:
-        self._next = np.frombuffer(mmap.mmap(-1, 8 * _MOST_WORKERS), np.int64)
+    def __init__(self, shared: Any = None) -> None:
+        self._shared: Any = RawArray(ctypes.c_int64, _MOST_WORKERS) if shared is None else shared
+        self._next = np.frombuffer(self._shared, np.int64)
 
     def set(self, epoch: int) -> None:
         self._next[:] = epoch
@@ -305,6 +308,9 @@ class _Epochs:
         return epoch
 
     def __reduce__(self) -> tuple[Any, ...]:
+        """Hand the memory to a process that is being started; any other pickle is a copy."""
+        if get_spawning_popen() is not None:
+            return _Epochs, (self._shared,)
         return _epochs, (self._next.copy(),)
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -33,6 +31,8 @@ class Blocks:
     vertices: DataFrame
     hyperedges: DataFrame
     vertex_type: T.DataType
+    hops: list[DataFrame] = field(default_factory=list)
+    """The stored hops of all programs that have run. Frames that were derived from a result read them, too."""
 
     @classmethod
     def of(cls, incidences: DataFrame, n_blocks: int, hub_degree: int | None) -> Blocks:
@@ -60,9 +60,10 @@ class Blocks:
         return cls(own, made, vertices, hyperedges, incidences.schema["vertex"].dataType)
 
     def unpersist(self) -> None:
-        """Let Spark forget the blocks."""
-        self.made.unpersist()
-        self.hyperedges.unpersist()
+        """Let Spark forget the blocks and all hops over them."""
+        for frame in (*self.hops, self.made, self.hyperedges):
+            frame.unpersist()
+        self.hops.clear()
 
 
 def run(
@@ -85,22 +86,21 @@ def run(
     keyed = with_key(features, "vertex")
     keyed = keyed.withColumn("to", label_of(block_of(keyed, "vertex", n_blocks), own))
     hop = cogrouped(keyed, blocks.vertices, Begin(program, own, dtype, width), messages.SCHEMA, n_blocks)
-    stored = [_checkpointed(hop)]
-    _check(stored[0])
-    arrived = _state(stored[0])
+    last = _checkpointed(hop)
+    _check(last)
+    blocks.hops.append(last)
+    arrived = _state(last)
     for number in range(program.rounds):
-        last = stored[-1]
         sums = last.where(F.col("name") == SUMS)
         back = cogrouped(sums, blocks.hyperedges, Combine(program, number, own), messages.SCHEMA, n_blocks)
         arrived = back.unionByName(_state(last))
         if number + 1 < program.rounds:
             step = Proceed(program, number, own)
-            stored.append(_checkpointed(cogrouped(arrived, blocks.vertices, step, messages.SCHEMA, n_blocks)))
+            last = _checkpointed(cogrouped(arrived, blocks.vertices, step, messages.SCHEMA, n_blocks))
+            blocks.hops.append(last)
     element = T.FloatType() if dtype == "float32" else T.DoubleType()
     schema = T.StructType([T.StructField(names[0], blocks.vertex_type), T.StructField(names[1], T.ArrayType(element))])
-    result = cogrouped(arrived, blocks.vertices, End(program, names, dtype), schema, n_blocks)
-    weakref.finalize(result, _forget, stored).atexit = False
-    return result
+    return cogrouped(arrived, blocks.vertices, End(program, names, dtype), schema, n_blocks)
 
 
 def _state(hop: DataFrame) -> DataFrame:
@@ -207,10 +207,3 @@ def _check(hop: DataFrame) -> None:
         raise ValueError(
             f"features must have the same length for all vertices; some have {widths[0]} numbers, others {widths[-1]}."
         )
-
-
-def _forget(frames: list[DataFrame]) -> None:
-    """Let Spark forget hops whose result nobody holds any more."""
-    with suppress(Exception):  # the session may have been stopped meanwhile, and nothing is left to forget
-        for frame in frames:
-            frame.unpersist()

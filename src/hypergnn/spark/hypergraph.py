@@ -33,8 +33,8 @@ class Hypergraph:
     """A hypergraph of a DataFrame with a row for each pair of vertex and hyperedge.
 
     Ids may have any type that Spark can group by. Pairs that occur several times count once. The blocks that
-    :meth:`propagate` and :meth:`predict` work on are computed at the first call and stored by Spark until
-    :meth:`unpersist`.
+    :meth:`propagate` and :meth:`predict` work on are computed at the first call. Spark stores them, and the sums of
+    each hop, until :meth:`unpersist`.
 
     Args:
         frame: The pairs, one per row, in any order; other columns are ignored.
@@ -227,7 +227,7 @@ class Hypergraph:
         return cls(frame, vertex, hyperedge, weight)
 
     def unpersist(self) -> None:
-        """Let Spark forget the stored incidences and blocks; the next call computes them again."""
+        """Let Spark forget the stored incidences, blocks and hops; what is used later is computed again."""
         for blocks in self._blocks.values():
             blocks.unpersist()
         self._blocks.clear()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 
@@ -219,7 +219,7 @@ def check_run(
         raise ValueError("out must be given with curves=True: the curves are stored in the run folder.")
     check_structures(config.model, {"graph": data.graph, "hypergraph": data.hypergraph}, data.name)
     _check_direction(data, config)
-    _check_split(data)
+    check_split(data.name, {part: getattr(data, part).size for part in ("train", "val", "test")})
 
 
 def _check_direction(data: Dataset, config: Config) -> None:
@@ -232,7 +232,10 @@ def _check_direction(data: Dataset, config: Config) -> None:
         )
 
 
-def _check_split(data: Dataset) -> None:
-    for name in ("train", "val", "test"):
-        if not getattr(data, name).size:
-            raise ValueError(f"{data.name} must have train, val and test vertices; {name} is empty.")
+def check_split(name: str, sizes: Mapping[str, int]) -> None:
+    """Raise if a part of the split of a dataset has no vertices."""
+    for part in ("train", "val", "test"):
+        if not sizes[part]:
+            raise ValueError(
+                f"{name} must have train, val and test vertices; {part} is empty. Give it some labelled vertices."
+            )
