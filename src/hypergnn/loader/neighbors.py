@@ -290,7 +290,7 @@ class _Epochs:
 
     def __init__(self, shared: Any = None) -> None:
         self._shared: Any = RawArray(ctypes.c_int64, _MOST_WORKERS) if shared is None else shared
-        self._next = np.frombuffer(self._shared, np.int64)
+        self._next = np.frombuffer(memoryview(self._shared), np.int64)
 
     def set(self, epoch: int) -> None:
         self._next[:] = epoch
