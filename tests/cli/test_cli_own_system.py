@@ -83,6 +83,10 @@ class Odd(Faulty):
     name: ClassVar[str] = "../odd"
 
 
+class Plain:
+    name, title, is_deterministic, for_dataset, fit = "plain", "Plain", True, None, None
+
+
 def no_data():
     return 7
 
@@ -134,6 +138,7 @@ def test_a_system_that_fails_is_a_line_and_an_exit_code(folder, monkeypatch, cap
         (["systems", "--system", "no_such_module:A"], "--system must name a module in this folder or an installed"),
         (["systems", "--system", "my_system:Other"], "--system must name something in the module my_system; it has no"),
         (["systems", "--system", "faulty_module:Bare"], "--system must name a dataclass with name, title,"),
+        (["systems", "--system", "faulty_module:Plain"], "it is not a dataclass. See docs/own_system.md."),
         (["systems", "--system", "faulty_module:Odd"], "name of faulty_module:Odd must be lower-case letters"),
         (["systems", "--system", "faulty_module:Taken"], "title of Taken must be new to systems; it has a row 'GCN*'"),
         (["baselines", "--system", "my_system:Smoothed"], "--system and --data must be combined with TABLE sota or"),

@@ -161,17 +161,17 @@ def test_groups_are_the_largest_sets_within_the_critical_difference():
 
 def test_costs_tests_and_ranks_in_words():
     costs, tests, order = parts_of(PAIR, on_both(WINE))
-    assert costs[2][:4] == [
+    assert costs.rows[:4] == [
         ("Tiny", "digits", "80.40", "2", "20"),
         ("Slow", "digits", "83.47", "2", "20"),
         ("Nearest centroid", "digits", "82.00", "4", "20"),
         ("Ours", "digits", "83.42", "2", "–"),
     ]
-    assert [row[-1] for row in tests[2][:3]] == ["better", "no significant difference", "better"]
-    assert [row[0] for row in order[2]] == ["Slow", "Ours", "Tiny", "Nearest centroid"]
-    assert {row[-1] for row in order[2]} == {"a"}
-    assert "Mean ranks over 2 datasets (digits, Wine) by the mean accuracy on each; 1 is the best." in order[0]
-    assert "2 datasets can hardly separate 4 systems." in order[0]
+    assert [row[-1] for row in tests.rows[:3]] == ["better", "no significant difference", "better"]
+    assert [row[0] for row in order.rows] == ["Slow", "Ours", "Tiny", "Nearest centroid"]
+    assert {row[-1] for row in order.rows} == {"a"}
+    assert "Mean ranks over 2 datasets (digits, Wine) by the mean accuracy on each; 1 is the best." in order.words
+    assert "2 datasets can hardly separate 4 systems." in order.words
     assert cost_of(TABLE.cells[0], Results({}, {})) is None
     text = ranking_text.as_text(PAIR, on_both(WINE))
     assert "seconds of a trial" in text

@@ -19,6 +19,7 @@ from hypergnn.experiments.cells import Cell, Published, Table
 from hypergnn.experiments.checking import check
 from hypergnn.experiments.identity import LEAST_TRIALS, SHORT, identity_of, usual_trials
 from hypergnn.experiments.jobs import TRIALS_ALONE
+from hypergnn.experiments.own_cells import OWN, own_tables
 from hypergnn.experiments.paper import TABLES
 from hypergnn.experiments.ranking import against, cost_of
 from hypergnn.experiments.remarks import remarks_of
@@ -338,6 +339,32 @@ def test_a_change_of_what_a_system_imports_is_another_system(tmp_path, monkeypat
         assert (identity_of(mine)["source"] == before) is (path.name == "other.py"), path
         path.write_text(text)
     assert identity_of(mine)["source"] == before
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("here")
+def test_the_page_of_a_folder_has_the_rows_and_columns_of_ones_own(data, tmp_path):
+    ours = Cell("systems", "digits/ours", "Ours", "digits", "digits", cell("net").config, None)
+    table = with_system(Table("systems", "Systems", (ours,)), Centroid)
+    mine = replace(table.cell("digits/Nearest centroid"), name="mine/Nearest centroid", column="mine", dataset="mine")
+    of_mine = replace(ours, name="mine/ours", column="mine", dataset="mine", alone=Tiny(0.5))
+    own = {"mine": replace(data, name="mine")}
+    for cells in ((ours, table.cells[1]), (mine, of_mine)):
+        reproduce([replace(table, cells=cells)], trials=1, out=tmp_path, jobs=1, own=own)
+    (found,) = own_tables(tmp_path)
+    assert [one.name for one in found.cells] == ["digits/Nearest centroid", "mine/Nearest centroid", "mine/ours"]
+    assert [one.run for one in found.cells] == [table.cells[1].run, mine.run, of_mine.run]
+    assert [one.is_deterministic for one in found.cells] == [True, True, False]
+    assert found.cells[2].run_alone == of_mine.run_alone
+    page = write(tmp_path, tmp_path / "page.html").read_text()
+    assert "Nearest centroid" in page
+    assert "mine" in page
+    assert check(tmp_path).findings == []
+    for text in ("{", "[]", '{"sota": {"a": {}}}', '{"other": {}}'):
+        tmp_path.joinpath(OWN).write_text(text)
+        with pytest.raises(ValueError, match=r"own\.json must name cells of your own; it is corrupt"):
+            reproduce([table], trials=1, out=tmp_path)
+    assert len(check(tmp_path).findings) == 1
 
 
 def test_short_trials_are_more():

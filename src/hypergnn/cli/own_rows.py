@@ -81,7 +81,7 @@ def _system(text: str) -> type[System]:
     wanted = "with name, title, is_deterministic, for_dataset and fit"
     lacks = [one for one in ("name", "title", "is_deterministic", "for_dataset", "fit") if not hasattr(kind, one)]
     if not isinstance(kind, type) or not is_dataclass(kind) or lacks:
-        what = f"it lacks {lacks[0]}" if lacks else "it is none"
+        what = f"it lacks {lacks[0]}" if lacks else "it is not a dataclass"
         raise ValueError(f"--system must name a dataclass {wanted}; got {text!r}: {what}. See docs/own_system.md.")
     named: Any = kind
     if not isinstance(named.name, str) or not _NAME.fullmatch(named.name) or not isinstance(named.title, str):

@@ -26,6 +26,15 @@ class Published:
 
 
 @dataclass(frozen=True)
+class Recorded:
+    """In place of a system whose class is not imported: only the name of its run is known."""
+
+    title: str
+    run: str
+    is_deterministic: bool = False
+
+
+@dataclass(frozen=True)
 class Cell:
     """One number of a table: how we measure it, and what the paper published."""
 
@@ -84,6 +93,8 @@ class Cell:
 
 
 def _run_of(system: System, dataset: str) -> str:
+    if isinstance(system, Recorded):
+        return system.run
     return f"{dataset}/system-{system.name}-{_digest(identity_of(system))}"
 
 

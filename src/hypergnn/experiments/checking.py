@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from hypergnn.experiments.own_cells import OWN, own_tables
 from hypergnn.experiments.results import COMPACT, MEASURES, Results, measures_of
 from hypergnn.experiments.run_notes import CLOCK, FAILURE, INAPPLICABLE, failure_of, inapplicable_of, seconds_of
 from hypergnn.persistence.files import read_regular
@@ -41,6 +42,7 @@ def check(folder: Path) -> Checked:
         _try(checked, run / FAILURE, failure_of, run)
     if (folder / MEASURES).exists():
         _try(checked, folder / MEASURES, measures_of, folder)
+    _try(checked, folder / OWN, own_tables, folder)
     if (folder / COMPACT).exists():
         _check_compact(folder / COMPACT, checked)
     check_left_overs(folder, checked)

@@ -197,8 +197,8 @@ def _section(table: Table, results: Results) -> str:
     parts.append(markdown_table(HEAD, rows_of(table, results)) + "\n")
     if claims := claim_rows_of(table, results):
         parts.append(markdown_table(claims_head(table), claims) + "\n")
-    for words, head, rows in parts_of(table, results):
-        parts += [f"{words}\n", markdown_table(head, rows) + "\n"]
+    for one in parts_of(table, results):
+        parts += [f"{one.words}\n", markdown_table(one.head, one.rows) + "\n"]
     return "\n".join(parts)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from string import ascii_lowercase
-from typing import Any
+from typing import Any, NamedTuple
 
 from hypergnn._utils.display import text_table
 from hypergnn.experiments.cells import Cell, Table
@@ -29,8 +29,14 @@ AGAINST_NOTE = (
     "which system is better on this split, not on other splits or other data."
 )
 
-Part = tuple[str, tuple[str, ...], list[tuple[Any, ...]]]
-"""A sentence, and a table below it: its head and its rows."""
+
+class Part(NamedTuple):
+    """A table about the systems, below a sentence."""
+
+    caption: str
+    words: str
+    head: tuple[str, ...]
+    rows: list[tuple[Any, ...]]
 
 
 def parts_of(table: Table, results: Results, datasets: Collection[str] | None = None) -> Iterator[Part]:
@@ -43,16 +49,16 @@ def parts_of(table: Table, results: Results, datasets: Collection[str] | None = 
     """
     if not any(results.trials(cell) for cell in _cells(table, datasets) if cell.system is not None):
         return
-    yield COST_NOTE, COST_HEAD, _cost_rows(table, results, datasets)
+    yield Part("Time and memory", COST_NOTE, COST_HEAD, _cost_rows(table, results, datasets))
     tests: list[tuple[Any, ...]] = [
         (one.other.row, one.other.column, f"{one.difference:+.2f}", p_value(one.p), one.words)
         for one in against(table, results, datasets)
     ]
     if tests:
-        yield AGAINST_NOTE, AGAINST_HEAD, tests
+        yield Part("Ours against each system", AGAINST_NOTE, AGAINST_HEAD, tests)
     ranking = ranking_of(table, results, datasets)
     if ranking is not None:
-        yield ranking_words(ranking), RANKS_HEAD, _rank_rows(ranking)
+        yield Part("Ranks over all datasets", ranking_words(ranking), RANKS_HEAD, _rank_rows(ranking))
 
 
 def as_text(
@@ -65,7 +71,7 @@ def as_text(
         >>> as_text(TABLES["baselines"], Results({}, {}))
         ''
     """
-    found = [(words, text_table(head, rows, width)) for words, head, rows in parts_of(table, results, datasets)]
+    found = [(one.words, text_table(one.head, one.rows, width)) for one in parts_of(table, results, datasets)]
     return "\n\n".join(text for part in found for text in part)
 
 

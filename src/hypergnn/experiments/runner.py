@@ -15,6 +15,7 @@ from hypergnn.experiments import measures
 from hypergnn.experiments.cells import Table
 from hypergnn.experiments.identity import usual_trials
 from hypergnn.experiments.jobs import Job, runs_of
+from hypergnn.experiments.own_cells import note_own, own_tables
 from hypergnn.experiments.results import Results, note
 from hypergnn.experiments.run_notes import note_failure, note_inapplicable, note_seconds, seconds_of
 from hypergnn.experiments.systems import running
@@ -101,6 +102,7 @@ def reproduce(
         {}
     """
     check_trials(trials)
+    own_tables(Path(out))  # find errors now, not after hours
     session = _Session(Path(out), trials, jobs, runs_of(tables, datasets), on_progress, exactly=exactly)
     session.loaded.update(own or {})
     try:
@@ -108,6 +110,8 @@ def reproduce(
         interrupted = session.train()
     except KeyboardInterrupt:  # while nothing was in training
         interrupted = True
+    if session.results.folders:
+        note_own(Path(out), tables)
     if session.missing and not session.loaded and not interrupted:
         raise session.missing[next(iter(session.missing))]
     missing = {name: str(error) for name, error in session.missing.items()}

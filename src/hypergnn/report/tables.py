@@ -7,7 +7,7 @@ from typing import Any
 from hypergnn.experiments.cells import Cell, Table
 from hypergnn.experiments.claims import Claim, claims_of
 from hypergnn.experiments.paper import NAMES
-from hypergnn.experiments.ranking_text import AGAINST_HEAD, COST_HEAD, RANKS_HEAD, cost_text, parts_of
+from hypergnn.experiments.ranking_text import cost_text, parts_of
 from hypergnn.experiments.remarks import remarks_of
 from hypergnn.experiments.results import Results
 from hypergnn.experiments.text import DETERMINISTIC, p_value, published_text, summary_of, verdict_of
@@ -29,13 +29,6 @@ _SHORT = {
     "digits": "Digits",
     "systems": "Systems",
 }
-
-_PARTS = {
-    COST_HEAD[-1]: "Time and memory",
-    AGAINST_HEAD[-1]: "Ours against each system",
-    RANKS_HEAD[-1]: "Ranks over all datasets",
-}
-"""The captions of further tables, by the title of their last column."""
 
 TRIALS_KEY = "Dots: trials; lines: mean of the trials"
 _PUBLISHED_KEY = "; diamonds: published mean"
@@ -85,7 +78,7 @@ def view(table: Table, results: Results) -> TableView | None:
         has_published=has_published(table),
         charts=[*_charts(table, results, rows, columns), *charts_of_systems(table, results)],
         tests=[_comparison(one) for one in claims_of(table, results)],
-        parts=[PartView(_PARTS[head[-1]], words, head, own) for words, head, own in parts_of(table, results)],
+        parts=[PartView(*one) for one in parts_of(table, results)],
     )
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from hypergnn._utils.extras import import_extra
 from hypergnn.datasets import Dataset
 from hypergnn.experiments.cells import Table
+from hypergnn.experiments.own_cells import own_tables
 from hypergnn.experiments.results import Results
 from hypergnn.persistence.files import write_atomic
 from hypergnn.report import figures as drawing
@@ -71,7 +72,7 @@ def write(
         page, networks = page_of_run(folder)
     else:
         results = Results.read(folder)
-        page, networks = page_of_results(results, folder)
+        page, networks = page_of_results(results, folder, own_tables(folder))
         _add_depth(page, results, datasets, on_step)
     return _write(page, networks, datasets, target, figures, formats, on_step)
 

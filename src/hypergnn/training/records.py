@@ -38,7 +38,7 @@ class TrialRecord:
     cpu_seconds: float | None = None
     """Processor time of the trial alone, for a system that has a process of its own."""
     peak_megabytes: float | None = None
-    """Most memory during the trial, above that of its process before the first one."""
+    """Most memory during the trial, above that of its process when the trial began."""
 
     def __post_init__(self) -> None:
         """Check the seed, which identifies the trial."""
