@@ -14,11 +14,15 @@ from dataclasses import replace
 
 import psutil
 import pytest
+import torch
 from support.ranks import environment, forked, started, torchrun
 
 import hypergnn as hg
 from hypergnn import distributed
 from hypergnn.cli import main
+from hypergnn.distributed.checkpoints import FolderCheckpoints
+from hypergnn.distributed.training import _batches
+from hypergnn.training import engine
 from hypergnn.training.ledger import read
 
 TRAIN = ("-m", "hypergnn", "train", "digits", "--max-epochs", "40", "--checkpoint-every", "5", "--curves")
@@ -282,8 +286,33 @@ def test_one_process_trains_as_fit_does(model, tmp_path):
         assert mine.val_loss == pytest.approx(yours.val_loss, abs=1e-6)
 
 
+def test_a_batch_continues_without_the_trials_that_have_finished(tmp_path):
+    config = hg.Config(hidden=4)
+
+    def state(seeds):
+        network = hg.Network.empty(config, 3, 2)
+        return engine._start(network, config, seeds, torch.device("cpu"), None)
+
+    class Left:
+        def to_train(self):
+            return [5, 7, 8]
+
+    checkpoints, saved, other = FolderCheckpoints(tmp_path, 1), state([3, 5]), state([5])
+    saved.best_epoch = [4, 6]
+    saved.curves = [{"train_loss": [float(seed)] * 9, "val_loss": []} for seed in (3, 5)]
+    for one in saved.best.values():
+        one += 1
+    with distributed.start():
+        checkpoints.save(saved, 9)
+        assert _batches(Left(), checkpoints, 2) == [[5], [7, 8]]
+        assert checkpoints.load(other) == 9
+        assert checkpoints.load(state([7])) == 0
+    assert (other.best_epoch, other.curves) == ([6], saved.curves[1:])
+    for name, one in other.best.items():
+        torch.testing.assert_close(one, saved.best[name][1:])
+
+
 def test_sparse_features_drop_other_entries_in_each_process():
-    import torch
     from scipy import sparse
 
     from hypergnn.functional.projection import drop, project
