@@ -10,15 +10,19 @@ import socket
 import subprocess
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import psutil
 import pytest
+import torch
 from support.forks import programs
 from support.ranks import forked, started, torchrun
 
 import hypergnn as hg
 from hypergnn import distributed
 from hypergnn.cli import main
+from hypergnn.distributed.checkpoints import FolderCheckpoints
+from hypergnn.distributed.training import _batches
 from hypergnn.training.ledger import read
 
 TRAIN = ("-m", "hypergnn", "train", "digits", "--max-epochs", "40", "--checkpoint-every", "5", "--curves")
@@ -276,8 +280,35 @@ def test_one_process_trains_as_fit_does(model, tmp_path):
         assert mine.val_loss == pytest.approx(yours.val_loss, abs=1e-6)
 
 
+def state(seeds, value):
+    """Trials in training, as checkpoints see them: a row of tensors for each."""
+    tensors = [{"p": torch.arange(len(seeds) * 2.0).view(-1, 2) + value + place} for place in range(4)]
+    return SimpleNamespace(
+        seeds=seeds,
+        parameters=tensors[0],
+        best=tensors[1],
+        optimizer=SimpleNamespace(means=tensors[2], squares=tensors[3], steps=9),
+        best_loss=[0.5 + seed for seed in seeds],
+        best_epoch=list(seeds),
+        seconds=[1.0] * len(seeds),
+        curves=[{"train_loss": [float(seed)] * 9, "val_loss": []} for seed in seeds],
+    )
+
+
+def test_a_batch_continues_without_the_trials_that_have_finished(tmp_path):
+    checkpoints, saved, found = FolderCheckpoints(tmp_path, 1), state([3, 5], 10.0), state([5], 0.0)
+    with distributed.start():
+        checkpoints.save(saved, 9)
+        left = SimpleNamespace(to_train=lambda: [5, 7, 8])
+        assert _batches(left, checkpoints, 2) == [[5], [7, 8]]
+        assert checkpoints.load(found) == 9
+        assert checkpoints.load(state([7], 0.0)) == 0
+    assert (found.best_loss, found.best_epoch, found.curves) == ([5.5], [5], saved.curves[1:])
+    for part in ("parameters", "best"):
+        assert torch.equal(getattr(found, part)["p"], getattr(saved, part)["p"][1:])
+
+
 def test_sparse_features_drop_other_entries_in_each_process():
-    import torch
     from scipy import sparse
 
     from hypergnn.functional.projection import drop, project

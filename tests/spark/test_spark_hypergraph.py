@@ -9,12 +9,14 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
 from support import spark as sparks
 
 import hypergnn as hg
 from hypergnn.cli import main
 from hypergnn.persistence.models import save
-from hypergnn.spark import files, hypergraph, sessions
+from hypergnn.spark import exchange, files, hypergraph, sessions
 
 pytestmark = pytest.mark.slow
 
@@ -192,6 +194,29 @@ def test_ids_may_be_structures_and_dates(spark):
     assert H.to_local().vertex_names.tolist() == [(1, "a"), (1, "b"), (2, "a")]
 
 
+def test_ids_of_another_type_are_converted_or_refused(spark):
+    pairs = spark.createDataFrame([(0, 0), (1, 0), (2, 0)], "vertex int, hyperedge int")
+    H = hg.spark.Hypergraph(pairs, n_blocks=3)
+    rows = [(0, [3.0]), (1, [6.0]), (2, [0.0])]
+    result = H.propagate(spark.createDataFrame(rows, "vertex bigint, x array<double>"))
+    assert result.schema["vertex"].dataType.simpleString() == "int"
+    assert sorted((row["vertex"], row["x"]) for row in result.collect()) == [(0, [3.0]), (1, [3.0]), (2, [3.0])]
+    for kind, lost in (("bigint", 1 << 40), ("double", 1.5), ("string", "one")):
+        other = spark.createDataFrame([(lost, [1.0])], f"vertex {kind}, x array<double>")
+        with pytest.raises(ValueError, match=f"type of the pairs, int; got {kind}, and {lost!r} cannot be converted"):
+            H.propagate(other)
+    with pytest.raises(ValueError, match=r"type of the pairs, int; got date\. Convert one of them"):
+        H.propagate(spark.createDataFrame([(datetime.date(2024, 5, 1), [1.0])], "vertex date, x array<double>"))
+
+
+def test_times_inside_ids_differ_by_microseconds(spark):
+    times = [datetime.datetime(2024, 5, 1, microsecond=one) for one in (1, 2)]
+    for kind in ("timestamp", "timestamp_ntz"):
+        frame = spark.createDataFrame([([one],) for one in times], f"vertex array<{kind}>")
+        keys = [row["vertex key"] for row in exchange.with_key(frame, "vertex").collect()]
+        assert len(set(keys)) == 2
+
+
 def hyperedges(L):
     """Members by name of the hyperedge."""
     members = [frozenset(L.vertex_names[one].tolist()) for one in L.to_hyperedges()]
@@ -203,6 +228,7 @@ def test_attributes_become_the_hyperedges_that_they_become_locally(spark):
         {
             "colour": ["red", "green", "red", None],
             "grams": [150.0, 160.0, 8.0, 120.0],
+            "sweet": [0.5, np.nan, 1.0, 0.5],
             "ripe": [True, False, True, True],
             "kind": ["fruit"] * 4,
         },
@@ -210,7 +236,7 @@ def test_attributes_become_the_hyperedges_that_they_become_locally(spark):
     )
     expected = hg.construct.from_attributes(table, bins={"grams": 2}, missing="value")
     frame = spark.createDataFrame(
-        table.reset_index(), "name string, colour string, grams double, ripe boolean, kind string"
+        table.reset_index(), "name string, colour string, grams double, sweet double, ripe boolean, kind string"
     )
     H = hg.spark.from_attributes(frame, "name", bins={"grams": 2}, missing="value")
     assert hyperedges(H.to_local()) == hyperedges(expected)
@@ -275,17 +301,23 @@ def shared(spark, monkeypatch):
 
 @pytest.mark.usefixtures("shared")
 def test_the_command_propagates_csv_files(spark, data, x, H, tmp_path, capsys):
-    data.to_csv(tmp_path / "orders.csv", index=False)
-    columns = pd.DataFrame(np.stack(x["x"])).add_prefix("f").assign(customer=x["customer"])
-    columns.to_csv(tmp_path / "people.csv", index=False)
+    name = {"customer": "customer.id"}  # no field of a structure
+    data.rename(columns=name).to_csv(tmp_path / "orders.csv", index=False)
+    columns = pd.DataFrame(np.stack(x["x"])).add_prefix("f.").assign(customer=x["customer"])
+    columns.rename(columns=name).to_csv(tmp_path / "people.csv", index=False)
     given = ["--incidences", str(tmp_path / "orders.csv"), "--features", str(tmp_path / "people.csv")]
-    given += ["--vertex", "customer", "--hyperedge", "order", "--weight", "price", "--out", str(tmp_path / "out")]
-    assert main(["spark", "propagate", *given]) == 0
-    assert f"{len(x)} rows, columns customer, features" in capsys.readouterr().err
+    given += ["--vertex", "customer.id", "--hyperedge", "order", "--weight", "price", "--out", str(tmp_path / "out")]
+    spark.sparkContext.setCheckpointDir(str(tmp_path / "checkpoints"))
+    try:
+        assert main(["spark", "propagate", *given, "--checkpoints", str(tmp_path / "checkpoints")]) == 0
+    finally:
+        spark._jsc.sc().setCheckpointDir(None)
+    assert not list((tmp_path / "checkpoints").iterdir())
+    assert f"{len(x)} rows, columns customer.id, features" in capsys.readouterr().err
     start = torch.tensor(np.stack(x["x"]), dtype=torch.float32)
     expected = hg.functional.hypergraph_conv(start, local(H), normalization="row")
-    found = in_order(spark.read.parquet(str(tmp_path / "out")), x, "features")
-    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+    written = spark.read.parquet(str(tmp_path / "out")).toDF("customer", "features")
+    np.testing.assert_allclose(in_order(written, x, "features"), expected, rtol=1e-5, atol=1e-6)
     assert main(["spark", "propagate", *given]) == 2
     assert "must not exist yet" in capsys.readouterr().err
 
@@ -303,6 +335,29 @@ def test_the_command_leaves_nothing_behind_after_an_error(data, x, tmp_path, cap
     assert error.startswith("hypergnn: features must have a row for each vertex")
     assert error.count("\n") == 1
     assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.usefixtures("shared")
+def test_files_that_are_no_parquet_are_one_clear_error(tmp_path, capsys):
+    path = tmp_path / "orders.parquet"
+    path.write_text("no Parquet")
+    assert main(["spark", "propagate", "--incidences", str(path), "--features", str(path), "--out", "out"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"hypergnn: --incidences must be .csv or Parquet files that Spark can read; got {path}")
+    assert error.count("\n") == 1
+
+
+def test_errors_of_java_are_one_line(tmp_path, capsys, monkeypatch):
+    def fail(_):
+        raise Py4JError("An error occurred while calling o1.\n: org.apache.spark.SparkException: no such place\n\tat x")
+
+    monkeypatch.setattr(SparkSession.Builder, "getOrCreate", fail)
+    monkeypatch.setattr(sessions, "check_java", lambda: None)
+    files = ["--incidences", "a.csv", "--features", "b.csv", "--out", str(tmp_path / "out")]
+    assert main(["spark", "propagate", *files, "--master", "nonsense"]) == 2
+    error = capsys.readouterr().err
+    assert "--master must be where Spark can run; got 'nonsense': org.apache.spark.SparkException: no such" in error
+    assert error.count("\n") == 1
 
 
 def test_labels_hash_as_spark_does(spark):
@@ -323,11 +378,12 @@ def test_without_java_there_is_one_clear_error(monkeypatch, tmp_path, capsys):
 
 
 def test_help_fits_on_a_screen_and_ends_with_an_example(capsys):
-    for command in ("propagate", "predict"):
+    for command in (["propagate"], ["predict"], []):
         with pytest.raises(SystemExit):
-            main(["spark", command, "--help"])
+            main(["spark", *command, "--help"])
         lines = capsys.readouterr().out.rstrip().splitlines()
         assert len(lines) <= 40
+        assert "--features" in "".join(lines[-4:])
         assert any(line == "example:" for line in lines[-4:])
 
 

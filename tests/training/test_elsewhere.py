@@ -3,14 +3,20 @@
 import contextlib
 import os
 import signal
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import joblib
 import psutil
 import pytest
+import torch
 from joblib._parallel_backends import ThreadingBackend
 
 import hypergnn as hg
 from hypergnn.training import elsewhere
+from hypergnn.training.here import one_thread
+from hypergnn.training.plan import Plan, Task
 
 CONFIG = hg.Config(max_epochs=5, hidden=4, heads=2)
 LONGER = hg.Config(max_epochs=40)
@@ -68,6 +74,47 @@ def test_processes_of_this_machine_are_left_to_the_own_pool():
     for backend in ("loky", "threading", "multiprocessing"):
         with joblib.parallel_config(backend=backend):
             assert not elsewhere.is_elsewhere()
+
+
+def test_sampled_batches_are_refused_there(data, faulty, tmp_path):
+    with faulty([]), pytest.raises(ValueError, match=r"batch_size must be omitted inside joblib\.parallel_config"):
+        hg.training.fit(data, hg.Config(batch_size=50), out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_workers_that_are_threads_restore_the_number_of_threads():
+    found, both_inside, first_is_out = [], threading.Barrier(2), threading.Event()
+
+    def work(is_first):
+        with one_thread():
+            found.append(torch.get_num_threads())
+            both_inside.wait()
+            if not is_first:
+                first_is_out.wait()
+        first_is_out.set()
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        with ThreadPoolExecutor(2) as pool:
+            for one in [pool.submit(work, is_first) for is_first in (True, False)]:
+                one.result(timeout=60)
+        with ThreadPoolExecutor(1) as pool:
+            assert pool.submit(torch.get_num_threads).result() == 2
+    finally:
+        torch.set_num_threads(before)
+    assert found == [1, 1]
+
+
+def test_a_worker_frees_the_data_of_a_run_that_is_over(data, monkeypatch):
+    monkeypatch.setattr(elsewhere, "IDLE", 0.05)
+    plan = Plan.of(Task.of(data, CONFIG), CONFIG)
+    _, trials = elsewhere.train_there(elsewhere._packed(plan), "a run", CONFIG, 0, [3])
+    assert [one.seed for one in trials] == [3]
+    deadline = time.monotonic() + 60
+    while elsewhere._plans and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not elsewhere._plans
 
 
 @pytest.mark.parametrize("name", ["faulty", "faulty list"])

@@ -183,8 +183,9 @@ def test_bad_arguments(data, tmp_path):
         fit(data, hg.Config(), checkpoint_every=5, out=tmp_path)
     with pytest.raises(ValueError, match="out must be given with checkpoint_every"):
         fit(data, CONFIG, checkpoint_every=5)
-    with pytest.raises(ValueError, match="batch and jobs must be omitted"):
-        fit(data, CONFIG, jobs=2)
+    with pytest.raises(ValueError, match=r"batch and jobs must be omitted .*; got batch=None, jobs=2"):
+        fit(data, CONFIG, jobs=2, out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 def test_classifiers_train_on_batches(data):
@@ -196,6 +197,8 @@ def test_classifiers_train_on_batches(data):
     np.testing.assert_array_equal(model.label_distributions_, again.label_distributions_)
     with pytest.raises(ValueError, match="batch_size and fanout must be None with model='auto'"):
         hg.HypergraphClassifier(**options).fit(x, y)
+    with pytest.raises((ValueError, TypeError), match=r"fanout must be a list with a pair .*; got 5"):
+        hg.HypergraphClassifier("hyper-conv", batch_size=64, fanout=5).fit(x, y)
 
 
 def test_dropout_differs_between_batches(data, monkeypatch):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from hypergnn.cli.arguments import Commands
     from hypergnn.spark import Hypergraph
 
-_FILES = "--incidences orders.parquet \\\n      --vertex customer --hyperedge product"
+_FILES = "--incidences orders.parquet --features people.parquet \\\n      --vertex customer --hyperedge product"
 
 
 def register(commands: Commands) -> None:
@@ -106,18 +107,21 @@ def _predict(arguments: argparse.Namespace) -> int:
 
 def _run(arguments: argparse.Namespace, compute: Callable[[SparkSession], DataFrame]) -> int:
     from hypergnn.spark import files
-    from hypergnn.spark.sessions import open_session
+    from hypergnn.spark.sessions import in_one_line, open_session
 
     session = open_session(arguments.master, checkpoints=arguments.checkpoints, quiet=arguments.quiet)
     try:
-        files.check_new(session, arguments.out)
-        files.write(compute(session), arguments.out)
-        if not arguments.quiet:
-            written = session.read.parquet(arguments.out)
-            print(
-                f"wrote {arguments.out}: {written.count()} rows, columns {', '.join(written.columns)}", file=sys.stderr
-            )
+        with in_one_line("Spark has failed"):
+            files.check_new(session, arguments.out)
+            files.write(compute(session), arguments.out)
+            if not arguments.quiet:
+                written = session.read.parquet(arguments.out)
+                columns = ", ".join(written.columns)
+                print(f"wrote {arguments.out}: {written.count()} rows, columns {columns}", file=sys.stderr)
     finally:
+        if arguments.checkpoints is not None:  # Spark makes a folder of its own there, and leaves it
+            with suppress(Exception):
+                files.remove(session, str(session.sparkContext.getCheckpointDir()))
         session.stop()
     return 0
 

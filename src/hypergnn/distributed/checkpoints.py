@@ -17,6 +17,8 @@ from hypergnn.training.checkpoints import check_curves, check_numbers, check_ten
 
 NAME = "checkpoint.safetensors"
 _FORMAT = 1
+_OF_EACH = ("seeds", "best_loss", "best_epoch", "seconds", "curves")
+"""What has an entry for each trial."""
 _log = logging.getLogger(__name__)
 
 
@@ -53,7 +55,7 @@ class FolderCheckpoints:
                 for name, one in values.items():
                     one.copy_(tensors[f"{part}.{name}"])
         state.optimizer.steps = numbers["steps"]
-        for name in ("best_loss", "best_epoch", "seconds", "curves"):
+        for name in _OF_EACH[1:]:
             setattr(state, name, numbers[name])
         return int(numbers["epoch"])
 
@@ -65,7 +67,7 @@ class FolderCheckpoints:
             "epoch": epoch,
             "seeds": state.seeds,
             "steps": state.optimizer.steps,
-            **{name: getattr(state, name) for name in ("best_loss", "best_epoch", "seconds", "curves")},
+            **{name: getattr(state, name) for name in _OF_EACH[1:]},
         }
         tensors = {
             f"{part}.{name}": one.detach().cpu()
@@ -93,13 +95,31 @@ class FolderCheckpoints:
             if len(set(numbers["seeds"])) < len(numbers["seeds"]):
                 raise ValueError("the checkpoint is damaged: a seed occurs twice")
             if state is not None:
-                if numbers["seeds"] != state.seeds:  # of other trials
+                if not set(state.seeds) <= set(numbers["seeds"]):  # of other trials
                     return None
-                _check(numbers, content.tensors, state)
+                numbers, tensors = _of_seeds(state.seeds, numbers, content.tensors)
+                _check(numbers, tensors, state)
+                return numbers, tensors
             return numbers, {name: one.clone() for name, one in content.tensors.items()}
         except ValueError as error:
             _log.warning("%s; training from the beginning", str(error).rstrip("."))
             return None
+
+
+def _of_seeds(
+    seeds: list[int], numbers: dict[str, Any], tensors: dict[str, Tensor]
+) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """What a checkpoint holds of some of its trials."""
+    n, places = len(numbers["seeds"]), [numbers["seeds"].index(seed) for seed in seeds]
+    chosen = {}
+    for name in _OF_EACH:
+        if not isinstance(numbers.get(name), list) or len(numbers[name]) != n:
+            raise ValueError(f"the checkpoint is damaged: it must have {name} of {n} trials.")
+        chosen[name] = [numbers[name][place] for place in places]
+    for name, one in tensors.items():
+        if one.ndim == 0 or one.shape[0] != n:
+            raise ValueError(f"the checkpoint is damaged: {name} must have {n} rows, one per trial.")
+    return numbers | chosen, {name: one[places] for name, one in tensors.items()}
 
 
 def _check(numbers: dict[str, Any], tensors: dict[str, Tensor], state: Any) -> None:

@@ -121,8 +121,7 @@ def _opened(
 def _batches(session: Session | None, checkpoints: FolderCheckpoints, size: int) -> list[list[int]]:
     """The seeds to train, those of a checkpoint first."""
     seeds = [] if session is None else session.to_train()
-    begun = checkpoints.seeds()
-    begun = begun if set(begun) <= set(seeds) else []
+    begun = [seed for seed in checkpoints.seeds() if seed in seeds]  # others of the batch may have finished since
     rest = [seed for seed in seeds if seed not in begun]
     batches = [rest[start : start + size] for start in range(0, len(rest), size)]
     return [begun, *batches] if begun else batches

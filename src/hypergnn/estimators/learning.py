@@ -16,6 +16,7 @@ from torch import Tensor
 from hypergnn._utils.checks import check_choice, check_number, check_size
 from hypergnn.estimators.compute import as_features, available, threads
 from hypergnn.estimators.labels import hold_out
+from hypergnn.loader.arguments import as_fanout
 from hypergnn.models import Config, Ensemble, Network
 from hypergnn.models.ensemble import mean_score
 from hypergnn.models.recipes import recipe_of
@@ -76,7 +77,7 @@ class LearnsFromLabels:
             patience=patience,
             max_epochs=self.max_epochs,
             batch_size=self.batch_size,
-            fanout=None if self.fanout is None else tuple(self.fanout),
+            fanout=None if self.fanout is None else tuple(as_fanout(self.fanout)),
             **own,
         )
 

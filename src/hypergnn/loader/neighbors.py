@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from multiprocessing.context import get_spawning_popen
 from multiprocessing.sharedctypes import RawArray
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -289,8 +289,8 @@ class _Epochs:
     """The next epoch of each worker, in memory that all workers share, so that each pass is the next epoch."""
 
     def __init__(self, shared: Any = None) -> None:
-        self._shared: Any = RawArray(ctypes.c_int64, _MOST_WORKERS) if shared is None else shared
-        self._next = np.frombuffer(memoryview(self._shared), np.int64)
+        self._shared = RawArray(ctypes.c_int64, _MOST_WORKERS) if shared is None else shared
+        self._next = np.frombuffer(cast(Any, self._shared), np.int64)
 
     def set(self, epoch: int) -> None:
         self._next[:] = epoch

@@ -197,9 +197,7 @@ class _Grouping(NamedTuple):
         """At most ``most`` members of each row, drawn evenly: where those of each row begin, and all of them."""
         ends, _ = self._ends(rows, most)
         drawn = np.empty(int(ends[-1]), np.int64)
-        if not compiled.sampling_loops.draw_evenly(
-            rows, rows, self.offsets, self.members, self.n_columns, key, ends, drawn
-        ):
+        if not compiled.sampling_loops.draw_evenly(rows, self.offsets, self.members, self.n_columns, key, ends, drawn):
             raise _damage()
         return ends, drawn
 

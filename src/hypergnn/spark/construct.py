@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from hypergnn._utils.checks import check_choice, check_size
-from hypergnn.spark.frames import check_column, check_frame
+from hypergnn.spark.frames import check_column, check_frame, named
 from hypergnn.spark.hypergraph import Hypergraph
 
 _WORD = r"(?U)\b\w\w+\b"  # scikit-learn's: two or more letters or digits
@@ -52,8 +52,9 @@ def from_attributes(
     chosen = [name for name in frame.columns if name != vertex] if columns is None else list(columns)
     for name in [*chosen, *(bins if isinstance(bins, Mapping) else ())]:
         check_column("frame", frame, "columns", name)
+    frame = _without_nan(frame, chosen)
     parts = [
-        frame.select(F.col(vertex).alias("vertex"), label.alias("hyperedge"))
+        frame.select(named(vertex).alias("vertex"), label.alias("hyperedge"))
         for label in (_label(frame, name, _bins_of(frame, name, bins), missing) for name in chosen)
     ]
     if not parts:
@@ -61,6 +62,13 @@ def from_attributes(
     pairs = reduce(DataFrame.unionByName, parts).where(F.col("hyperedge").isNotNull())
     shared = pairs.groupBy("hyperedge").count().where(F.col("count") < frame.count()).select("hyperedge")
     return Hypergraph(pairs.join(shared, "hyperedge", "left_semi").withColumnRenamed("vertex", vertex), vertex)
+
+
+def _without_nan(frame: DataFrame, columns: Sequence[str]) -> DataFrame:
+    """The frame with null, a missing value, in place of NaN."""
+    kinds = {name: frame.schema[name].dataType for name in columns}
+    floats = [name for name, kind in kinds.items() if isinstance(kind, (T.FloatType, T.DoubleType))]
+    return frame.withColumns({name: F.when(~F.isnan(named(name)), named(name)) for name in floats})
 
 
 def _bins_of(frame: DataFrame, name: str, bins: int | Mapping[str, int] | None) -> int | None:
@@ -75,7 +83,7 @@ def _bins_of(frame: DataFrame, name: str, bins: int | Mapping[str, int] | None) 
 
 def _label(frame: DataFrame, name: str, n_bins: int | None, missing: str) -> Column:
     """The name of the hyperedge that each row belongs to."""
-    value = F.col(name)
+    value = named(name)
     if n_bins is None:
         text = F.initcap(value.cast("string")) if _is_boolean(frame, name) else value.cast("string")
         label = F.concat(F.lit(f"{name}="), text)
@@ -95,7 +103,9 @@ def _is_boolean(frame: DataFrame, name: str) -> bool:
 def _bins(frame: DataFrame, name: str, n_bins: int) -> Iterator[tuple[Any, str]]:
     """The largest value of each bin, and its label. Each bin ends at a value of the column."""
     at = [number / n_bins for number in range(1, n_bins + 1)]
-    found = frame.agg(F.percentile_approx(name, at, _ACCURACY).alias("upper"), F.min(name).alias("least")).first()
+    found = frame.agg(
+        F.percentile_approx(named(name), at, _ACCURACY).alias("upper"), F.min(named(name)).alias("least")
+    ).first()
     if found is None or found["least"] is None:
         return
     uppers = sorted(set(found["upper"]))
@@ -133,8 +143,8 @@ def from_text(
         check_column("frame", frame, argument, name)
     if not isinstance(frame.schema[text].dataType, T.StringType):
         raise TypeError(f"column {text!r} must hold strings; got {frame.schema[text].dataType.simpleString()}.")
-    words = F.explode(F.array_distinct(F.regexp_extract_all(F.lower(text), F.lit(_WORD), F.lit(0))))
-    pairs = frame.select(F.col(vertex), words.alias("hyperedge"))
+    words = F.explode(F.array_distinct(F.regexp_extract_all(F.lower(named(text)), F.lit(_WORD), F.lit(0))))
+    pairs = frame.select(named(vertex), words.alias("hyperedge"))
     left_out = _stop_words(stop_words)
     if left_out:
         known = frame.sparkSession.createDataFrame([(word,) for word in left_out], "hyperedge string")
@@ -172,5 +182,5 @@ def from_baskets(frame: DataFrame, basket: str, items: str) -> Hypergraph:
     for argument, name in (("basket", basket), ("items", items)):
         check_column("frame", frame, argument, name)
     is_list = isinstance(frame.schema[items].dataType, T.ArrayType)
-    item = F.explode(items).alias(items) if is_list else F.col(items)
-    return Hypergraph(frame.select(F.col(basket), item), items, basket)
+    item = F.explode(named(items)).alias(items) if is_list else named(items)
+    return Hypergraph(frame.select(named(basket), item), items, basket)

@@ -13,7 +13,7 @@ from pyspark.sql import types as T
 
 from hypergnn.spark.building import Coded
 from hypergnn.spark.exchange import with_key
-from hypergnn.spark.frames import check_column, check_frame
+from hypergnn.spark.frames import check_column, check_frame, named
 
 DIVIDED_BY_DRIVER = 1 << 26
 """Incidences up to which the driver divides the vertices so that few hyperedges are cut; beyond, a hash does."""
@@ -32,7 +32,7 @@ def both(frame: DataFrame, name: str) -> list[str]:
 def with_features(degrees: DataFrame, features: DataFrame, column: str, vertex: str) -> tuple[DataFrame, int]:
     """Vertices with features, isolated ones among them, and the number of features; raise if any have none."""
     kind = T.ArrayType(T.FloatType())
-    given = with_key(features.select(F.col(vertex).alias("vertex"), F.col(column).cast(kind).alias("x")), "vertex")
+    given = with_key(features.select(named(vertex).alias("vertex"), named(column).cast(kind).alias("x")), "vertex")
     key = key_of(given, "vertex")
     lengths = given.agg(
         F.count("*").alias("n"),
@@ -119,7 +119,7 @@ def _given(vertices: DataFrame, n: int, vertex: str, process: DataFrame) -> Data
     check_frame("process", process)
     check_column("process", process, "vertex", vertex)
     check_column("process", process, "process", "process")
-    own = with_key(process.select(F.col(vertex).alias("vertex"), F.col("process").alias("p")), "vertex")
+    own = with_key(process.select(named(vertex).alias("vertex"), F.col("process").alias("p")), "vertex")
     key = key_of(own, "vertex")
     if own.groupBy(key).count().where("count > 1").limit(1).count():
         raise ValueError("process must have one row for each vertex; some vertices have several.")

@@ -20,6 +20,11 @@ from hypergnn.spark.numbering import labels
 from hypergnn.spark.programs import Program
 
 _NESTED = (T.ArrayType, T.StructType)
+_EXACT = {
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+}
+"""Times to the microsecond, which is all that Spark stores; by default JSON has milliseconds only."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +136,7 @@ def with_key(frame: DataFrame, name: str) -> DataFrame:
     """The frame, with a column of what is compared beside ids that are arrays or structures."""
     kind = frame.schema[name].dataType
     if isinstance(kind, _NESTED):
-        return frame.withColumn(f"{name} key", F.to_json(name))
+        return frame.withColumn(f"{name} key", F.to_json(name, _EXACT))
     if isinstance(kind, (T.FloatType, T.DoubleType)):
         return frame.withColumn(name, F.col(name) + F.lit(0.0).cast(kind))  # 0 and -0 are the same
     return frame

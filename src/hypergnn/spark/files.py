@@ -7,12 +7,14 @@ from contextlib import contextmanager
 from typing import Any
 from uuid import uuid4
 
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from hypergnn.spark.frames import check_column
+from hypergnn.spark.frames import check_column, named
+from hypergnn.spark.sessions import reason_of
 
 BY_VERTEX, BY_HYPEREDGE = "by_vertex", "by_hyperedge"
 
@@ -21,7 +23,7 @@ def write_both_orders(incidences: DataFrame, path: str, vertex: str, hyperedge: 
     """Write the incidences sorted by vertex, and again by hyperedge; the folder appears when both are complete."""
     with whole_folder(incidences.sparkSession, path) as part:
         for folder, first, second in ((BY_VERTEX, vertex, hyperedge), (BY_HYPEREDGE, hyperedge, vertex)):
-            ordered = incidences.repartitionByRange(first).sortWithinPartitions(first, second)
+            ordered = incidences.repartitionByRange(named(first)).sortWithinPartitions(named(first), named(second))
             ordered.write.mode("overwrite").parquet(f"{part}/{folder}")
 
 
@@ -37,9 +39,10 @@ def read(session: SparkSession, option: str, path: str) -> DataFrame:
         if path.rstrip("/").endswith(".csv"):
             return session.read.csv(path, header=True, inferSchema=True)
         return session.read.parquet(path)
-    except AnalysisException as error:
-        reason = str(error).splitlines()[0]
-        raise ValueError(f"{option} must be .csv or Parquet files that Spark can read; got {path}: {reason}") from error
+    except (AnalysisException, Py4JJavaError) as error:
+        raise ValueError(
+            f"{option} must be .csv or Parquet files that Spark can read; got {path}: {reason_of(error)}."
+        ) from error
 
 
 def features(frame: DataFrame, vertex: str, names: Sequence[str] | None = None) -> DataFrame:
@@ -59,8 +62,8 @@ def features(frame: DataFrame, vertex: str, names: Sequence[str] | None = None) 
     elif len(numbers) < len(others) or not numbers:
         kinds = frame.schema.simpleString()
         raise ValueError(f"--features must have an array of numbers or columns of numbers; got {kinds}.")
-    array = F.array(*(F.col(name).cast("float") for name in numbers))
-    return frame.select(vertex, array.alias("features"))
+    array = F.array(*(named(name).cast("float") for name in numbers))
+    return frame.select(named(vertex), array.alias("features"))
 
 
 @contextmanager

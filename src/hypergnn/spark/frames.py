@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from pyspark import StorageLevel
-from pyspark.sql import DataFrame
+from pyspark.errors import AnalysisException
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
@@ -23,14 +24,14 @@ def checked(frame: Any, vertex: str, hyperedge: str, weight: str | None) -> Data
         kind = frame.schema[name].dataType
         if isinstance(kind, (T.MapType, T.VariantType)):
             raise TypeError(f"column {name!r} must hold ids that can be compared; got {kind.simpleString()}.")
-    ids = [F.col(vertex).alias("vertex"), F.col(hyperedge).alias("hyperedge")]
+    ids = [named(vertex).alias("vertex"), named(hyperedge).alias("hyperedge")]
     if weight is None:
         pairs: DataFrame = frame.select(*ids).distinct()
     else:
         if not isinstance(frame.schema[weight].dataType, T.NumericType):
             kind = frame.schema[weight].dataType.simpleString()
             raise TypeError(f"column {weight!r} must hold numbers, the weights of hyperedges; got {kind}.")
-        pairs = frame.select(*ids, F.col(weight).cast("double").alias("weight")).distinct()
+        pairs = frame.select(*ids, named(weight).cast("double").alias("weight")).distinct()
     _check_nulls(frame, vertex, hyperedge)
     pairs = pairs.persist(StorageLevel.MEMORY_AND_DISK)
     try:
@@ -43,7 +44,7 @@ def checked(frame: Any, vertex: str, hyperedge: str, weight: str | None) -> Data
 
 
 def _check_nulls(frame: DataFrame, vertex: str, hyperedge: str) -> None:
-    counts = [F.count_if(F.col(name).isNull()).alias(role) for role, name in (("v", vertex), ("h", hyperedge))]
+    counts = [F.count_if(named(name).isNull()).alias(role) for role, name in (("v", vertex), ("h", hyperedge))]
     row = frame.agg(*counts, F.count("*").alias("n")).first()
     for role, name in (("v", vertex), ("h", hyperedge)):
         if row is not None and row[role]:
@@ -71,6 +72,33 @@ def _check_weights(pairs: DataFrame, weight: str, hyperedge: str) -> None:
         f"column {weight!r} must hold positive, finite weights; {hyperedge} {row['hyperedge']!r} has "
         f"{'none' if row['nulls'] else row['least'] if row['least'] <= 0 else row['most']}."
     )
+
+
+def named(name: str) -> Column:
+    """The column with exactly this name: Spark reads a dot in a name as the field of a structure."""
+    return F.col("`" + name.replace("`", "``") + "`")
+
+
+def with_ids(frame: DataFrame, vertex: str, kind: T.DataType) -> DataFrame:
+    """The frame with its column of vertices in the type of those of the pairs: others are compared differently.
+
+    Raises:
+        ValueError: If an id has no equal in that type.
+    """
+    own = frame.schema[vertex].dataType
+    if own.simpleString() == kind.simpleString():
+        return frame
+    given, wanted = own.simpleString(), kind.simpleString()
+    reason = f"column {vertex!r} of features must hold ids of the type of the pairs, {wanted}; got {given}"
+    same = named(vertex).try_cast(kind)
+    try:
+        made = frame.withColumn(vertex, same)
+        lost = frame.where(~same.try_cast(own).eqNullSafe(named(vertex))).select(named(vertex)).limit(1).collect()
+    except AnalysisException as error:
+        raise ValueError(f"{reason}. Convert one of them.") from error
+    if lost:
+        raise ValueError(f"{reason}, and {lost[0][0]!r} cannot be converted. Convert one of them.")
+    return made
 
 
 def check_frame(name: str, frame: Any) -> None:

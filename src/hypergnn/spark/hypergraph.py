@@ -14,9 +14,9 @@ from hypergnn._utils.checks import check_choice, check_size
 from hypergnn.functional.convolution import NORMALIZATIONS
 from hypergnn.spark import files
 from hypergnn.spark.exchange import Blocks, run
-from hypergnn.spark.frames import checked, feature_column, with_class
+from hypergnn.spark.frames import checked, feature_column, named, with_class, with_ids
 from hypergnn.spark.inference import inference_of
-from hypergnn.spark.numbering import n_blocks_for
+from hypergnn.spark.numbering import LEAST, n_blocks_for
 from hypergnn.spark.programs import Normalization, Propagation
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Hypergraph:
         hyperedge: The column of hyperedges.
         weight: The column of weights of hyperedges, positive and the same in all rows of a hyperedge; all 1 if omitted.
         n_blocks: Into how many blocks the vertices are divided. More blocks need less memory per task, and let more
-            sums cross between tasks. By default one per core, or more if the incidences are very many.
+            sums cross between tasks. At least 2; by default one per core, or more if the incidences are very many.
 
     Raises:
         TypeError: If ``frame`` is not a DataFrame, or ids cannot be grouped by.
@@ -140,7 +140,7 @@ class Hypergraph:
         return run(
             program,
             self._stored(hubs=True),
-            _prepared(features, self.vertex, column, dtype),
+            _prepared(features, self.vertex, self._pairs.schema["vertex"].dataType, column, dtype),
             dtype,
             (self.vertex, column),
         )
@@ -166,7 +166,7 @@ class Hypergraph:
         """
         program, loaded = inference_of(model)
         column, _ = feature_column(features, self.vertex)
-        prepared = _prepared(features, self.vertex, column, "float32")
+        prepared = _prepared(features, self.vertex, self._pairs.schema["vertex"].dataType, column, "float32")
         attends = any(layer.scores is not None for layer in program.layers)
         blocks = self._stored(hubs=not attends)  # the hyperedges of a vertex compete: one task must see them all
         width = loaded.network.n_features
@@ -244,11 +244,13 @@ class Hypergraph:
         if is_possible not in self._blocks:
             context = self._pairs.sparkSession.sparkContext
             n_blocks = self._n_blocks or n_blocks_for(self.n_incidences, context.defaultParallelism)
+            n_blocks = max(LEAST, n_blocks)
             self._blocks[is_possible] = Blocks.of(self._pairs, n_blocks, HUB_DEGREE if is_possible else None)
         return self._blocks[is_possible]
 
 
-def _prepared(features: DataFrame, vertex: str, column: str, dtype: str) -> DataFrame:
-    """Columns ``vertex`` and ``values``, of the type that is computed in."""
+def _prepared(features: DataFrame, vertex: str, kind: T.DataType, column: str, dtype: str) -> DataFrame:
+    """Columns ``vertex``, in the type of the pairs, and ``values``, in the type that is computed in."""
     element: Any = T.FloatType() if dtype == "float32" else T.DoubleType()
-    return features.select(F.col(vertex).alias("vertex"), F.col(column).cast(T.ArrayType(element)).alias("values"))
+    features = with_ids(features, vertex, kind)
+    return features.select(named(vertex).alias("vertex"), named(column).cast(T.ArrayType(element)).alias("values"))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 _MASK = 0xFFFFFFFF
 _SEED = 42
+LEAST = 2
+"""Number of blocks at least: Spark would not keep a single one, but shuffle it into 200 partitions."""
 
 
 def labels(n_blocks: int) -> list[int]:
@@ -50,8 +52,8 @@ def n_blocks_for(n_incidences: int, parallelism: int) -> int:
 
     Example:
         >>> n_blocks_for(1000, 8), n_blocks_for(10_000_000, 2), n_blocks_for(10**9, 2)
-        (1, 2, 120)
+        (2, 2, 120)
     """
     least_size, largest_size = 1 << 16, 1 << 23
     wanted = min(parallelism, -(-n_incidences // least_size))
-    return max(1, wanted, -(-n_incidences // largest_size))
+    return max(LEAST, wanted, -(-n_incidences // largest_size))

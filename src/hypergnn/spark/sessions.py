@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +24,25 @@ def check_java() -> None:
         raise OSError(f"Spark needs Java 17 or newer: {where}. Install it, e.g. Debian's openjdk-17-jre-headless.")
 
 
+@contextmanager
+def in_one_line(what: str) -> Iterator[None]:
+    """Turn an error of Spark, which has the stack of Java in its message, into one with its first line."""
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        raise RuntimeError(f"{what}: {reason_of(error)}") from error
+
+
+def reason_of(error: Exception) -> str:
+    """What an error of Spark says, in one line, without what Python has called and the stack of Java."""
+    lines = str(error).splitlines() or [type(error).__name__]
+    of_java = [line.removeprefix(": ") for line in lines[:2] if line.startswith(": ")]  # after what Python has called
+    return (of_java or lines)[0].rstrip(". ")
+
+
 def open_session(master: str | None, *, checkpoints: str | None = None, quiet: bool = False) -> SparkSession:
     """A session of this process: the one that ``spark-submit`` describes, or one of this machine.
 
@@ -37,7 +58,10 @@ def open_session(master: str | None, *, checkpoints: str | None = None, quiet: b
         builder = builder.master(master)
     elif import_extra("pyspark", "spark").SparkConf().get("spark.master") is None:
         builder = builder.master("local[*]")
-    session: SparkSession = builder.config("spark.ui.showConsoleProgress", str(not quiet).lower()).getOrCreate()
+    builder = builder.config("spark.ui.showConsoleProgress", str(not quiet).lower())
+    where = "no session could be started" if master is None else f"--master must be where Spark can run; got {master!r}"
+    with in_one_line(where):
+        session: SparkSession = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     if checkpoints is not None:
         session.sparkContext.setCheckpointDir(checkpoints)

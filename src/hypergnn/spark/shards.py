@@ -26,7 +26,7 @@ from hypergnn.datasets import from_tables
 from hypergnn.persistence.files import sync_folder, write_atomic
 from hypergnn.spark.dividing import both, divided, key_of, numbered, with_features
 from hypergnn.spark.exchange import label_of, with_key
-from hypergnn.spark.frames import check_column, check_frame
+from hypergnn.spark.frames import check_column, check_frame, named
 from hypergnn.spark.numbering import labels as labels_of
 from hypergnn.spark.shard_files import (
     EXISTS,
@@ -150,7 +150,7 @@ def _labelled(labels: DataFrame, vertices: DataFrame, vertex: str) -> Labels:
     check_column("labels", labels, "vertex", vertex)
     check_column("labels", labels, "label", "label")
     parts = [F.col("split").cast("string").alias("split")] if "split" in labels.columns else []
-    given = with_key(labels.select(F.col(vertex).alias("vertex"), F.col("label").cast("string"), *parts), "vertex")
+    given = with_key(labels.select(named(vertex).alias("vertex"), F.col("label").cast("string"), *parts), "vertex")
     key = key_of(given, "vertex")
     found = given.join(vertices.select(key, "v"), key, "left").sort("v").toArrow()
     if found["v"].null_count:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 import pickle
 import sys
+import threading
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -24,13 +25,17 @@ import torch
 
 from hypergnn.models import Config, check_registered
 from hypergnn.training.engine import Trial, train
+from hypergnn.training.here import one_thread
 from hypergnn.training.plan import Plan
 from hypergnn.training.schedule import Failure, Loss, Schedule
 from hypergnn.training.worker import portable
 
 _OF_JOBLIB = "joblib._parallel_backends"  # the module of those that stay on this machine
 _log = logging.getLogger(__name__)
+IDLE = 60.0
+"""Seconds without a batch after which a worker frees the data of a run."""
 _plans: dict[str, Plan] = {}
+_timers: dict[str, threading.Timer] = {}
 Message = Trial | Failure | tuple[int, int]
 Answer = tuple[int, list[Trial] | BaseException]
 
@@ -87,7 +92,16 @@ def train_elsewhere(
         batches: The seeds of the trials to train together, batch by batch.
         jobs: Number of workers.
     """
-    schedule, packed = Schedule(batches), (_packed(plan), uuid4().hex)
+    packed = (_packed(plan), uuid4().hex)
+    try:
+        yield from _trained(packed, config, Schedule(batches), jobs)
+    finally:
+        _forget(packed[1])  # if the workers were threads of this process
+
+
+def _trained(
+    packed: tuple[npt.NDArray[np.uint8], str], config: Config, schedule: Schedule, jobs: int
+) -> Generator[Message, None, None]:
     one_by_one = False
     while waiting := _next_batches(schedule, one_by_one):
         left = dict(enumerate(waiting))
@@ -156,19 +170,39 @@ def train_there(data: npt.NDArray[np.uint8], token: str, config: Config, number:
         number: The number of the batch.
         seeds: The seeds.
     """
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)  # no sum depends on the worker
     try:
-        if token not in _plans:
-            _plans.clear()
-            check_registered(config.model, "the run")
-            task, start = pickle.loads(data.tobytes())  # of the caller, whose code this worker runs anyway
-            _plans[token] = replace(Plan.of(task, config), start=start)
-        return number, [_as_arrays(trial) for trial in train(_plans[token], config, seeds)]
+        with one_thread():  # no sum depends on the worker
+            plan = _plans.get(token)
+            if plan is None:
+                check_registered(config.model, "the run")
+                task, start = pickle.loads(data.tobytes())  # of the caller, whose code this worker runs anyway
+                plan = replace(Plan.of(task, config), start=start)
+            _remember(token, plan)
+            return number, [_as_arrays(trial) for trial in train(plan, config, seeds)]
     except Exception as error:
         return number, portable(error)
     finally:
-        torch.set_num_threads(before)
+        _forget(token, after=IDLE)
+
+
+def _remember(token: str, plan: Plan) -> None:
+    """Store the plan of this run for further batches, and no other."""
+    for one in [*_plans]:
+        if one != token:
+            _forget(one)
+    _plans[token] = plan
+
+
+def _forget(token: str, after: float = 0) -> None:
+    """Free the plan of a run: now, or once no batch of it has ended for some seconds."""
+    if (earlier := _timers.pop(token, None)) is not None:
+        earlier.cancel()
+    if not after:
+        _plans.pop(token, None)
+        return
+    _timers[token] = timer = threading.Timer(after, _forget, (token,))
+    timer.daemon = True
+    timer.start()
 
 
 def _checked(answer: list[Trial] | BaseException) -> Iterator[Trial]:

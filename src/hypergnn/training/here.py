@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -130,9 +131,23 @@ def train_batches(
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Compute in one thread within the block, as in a worker: no sum depends on where it is computed."""
-    before = torch.get_num_threads()
+    with _Blocks.lock:
+        if not _Blocks.n_open:
+            _Blocks.before = torch.get_num_threads()
+        _Blocks.n_open += 1
     torch.set_num_threads(1)
     try:
         yield
     finally:
-        torch.set_num_threads(before)
+        with _Blocks.lock:
+            _Blocks.n_open -= 1
+            torch.set_num_threads(_Blocks.before)
+
+
+class _Blocks:
+    """The open blocks of all threads. Torch gives a new thread the number that any thread has set last."""
+
+    lock = threading.Lock()
+    n_open = 0
+    before = 1
+    """The number of threads before the first of them."""

@@ -112,10 +112,9 @@ class _Run:
         self.state = engine._start(self.network, config, [seed], task.y.device, start)
         engine._use(self.network, self.state.parameters)
         self.epoch, self.number, self.total, self.share = 0, 0, 0.0, 0.0
-        x = task.x if isinstance(task.x, SparseFeatures) else task.x.cpu()
         self.loader = NeighborLoader(
             task.structures["hypergraph"].to("cpu"),  # type: ignore[arg-type]
-            x.to("cpu"),
+            task.x.to("cpu"),
             vertices=task.train.cpu(),
             batch_size=config.batch_size or task.train.numel(),
             fanout=config.fanout,

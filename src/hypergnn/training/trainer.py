@@ -107,7 +107,7 @@ def fit(
     check_run(data, config, trials, out, curves=curves, checkpoint_every=checkpoint_every)
     if on_epoch is not None and jobs not in (None, 1):
         raise ValueError(f"jobs must be 1 or omitted with on_epoch, which is called in this process; got {jobs!r}.")
-    given_jobs = jobs
+    _check_batches(config, batch, jobs)
     usual = n_workers_elsewhere() if is_elsewhere() else torch.get_num_threads()
     jobs = check_size("jobs", usual if jobs is None else jobs, minimum=1)
     jobs = jobs if on_epoch is None else 1
@@ -121,12 +121,8 @@ def fit(
             listeners.append(shows)
         session = Session(data, config, ledger, trials, curves, listeners)
         seeds = session.to_train()
-        if batch is not None:
-            check_size("batch", batch, minimum=1)
         interrupted = False
         if seeds and config.batch_size is not None:
-            if batch is not None or given_jobs not in (None, 1):
-                raise ValueError("batch and jobs must be omitted with batch_size: trials are trained one by one.")
             task = Task.of(data, config, device)
             interrupted = train_batches(task, config, seeds, session, checkpoint_every, on_epoch, parameters)
         elif seeds:
@@ -201,6 +197,24 @@ def _check_checkpoints(config: Config, every: int | None, out: str | os.PathLike
         raise ValueError("checkpoint_every needs a configuration with batch_size: it counts batches.")
     if out is None:
         raise ValueError("out must be given with checkpoint_every: checkpoints are stored in the run folder.")
+
+
+def _check_batches(config: Config, batch: int | None, jobs: int | None) -> None:
+    """Raise if trials can be trained neither together nor one by one as these arguments say."""
+    if batch is not None:
+        check_size("batch", batch, minimum=1)
+    if config.batch_size is None:
+        return
+    if batch is not None or jobs not in (None, 1):
+        raise ValueError(
+            f"batch and jobs must be omitted with batch_size: trials are trained one by one; got batch={batch!r}, "
+            f"jobs={jobs!r}."
+        )
+    if is_elsewhere():
+        raise ValueError(
+            "batch_size must be omitted inside joblib.parallel_config(backend=…): sampled batches are trained in this "
+            "process. Call fit outside of it."
+        )
 
 
 def check_run(

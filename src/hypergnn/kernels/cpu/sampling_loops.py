@@ -132,13 +132,12 @@ def sizes_of(rows: Array, offsets: Array, most: int, n_pairs: int, ends: Array) 
 
 @compiled
 def draw_evenly(
-    rows: Array, owners: Array, offsets: Array, members: Array, n_columns: int, key: Any, ends: Array, drawn: Array
+    rows: Array, offsets: Array, members: Array, n_columns: int, key: Any, ends: Array, drawn: Array
 ) -> bool:
     """Draw members of each row evenly, ascending; all of them where there is room. Returns whether all are in range.
 
     Args:
         rows: The rows that draw.
-        owners: Whose random numbers each of them uses.
         offsets: Where the members of each row of the whole begin.
         members: The members.
         n_columns: What members must be below.
@@ -170,7 +169,7 @@ def draw_evenly(
                 chosen = np.empty((most, LANES), np.int64)
                 sizes[:] = most + 1  # of lanes that nobody waits in
             waiting[n_waiting], sizes[n_waiting] = place, size
-            streams[n_waiting] = _stream(key, owners[place])
+            streams[n_waiting] = _stream(key, rows[place])
             n_waiting += 1
         else:
             fetch_row(members.ctypes.data, int(begin), 1, index)
