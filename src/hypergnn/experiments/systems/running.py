@@ -179,6 +179,14 @@ class _Worker(threading.Thread):
 
     def run(self) -> None:
         """Give the process one seed after the other, until there is none left or a trial fails."""
+        try:
+            self._work()
+        finally:
+            for pipe in (self.input, self.output):
+                with suppress(OSError):  # what was not sent
+                    pipe.close()
+
+    def _work(self) -> None:
         to_send = self.task
         while True:
             try:
@@ -221,12 +229,7 @@ class _Worker(threading.Thread):
         """End the process and those that it has started; finished trials were recorded, others can be run again."""
         self._kill()
         self.process.wait()
-        self.join(_GRACE)
-        if self.is_alive():  # it waits for a pipe that a process of another session holds
-            return
-        for pipe in (self.input, self.output):
-            with suppress(OSError):  # what was not sent
-                pipe.close()
+        self.join(_GRACE)  # no longer: a process of another session may hold the pipe that it reads
 
     def _kill(self) -> None:
         with suppress(ProcessLookupError, PermissionError):  # all have ended
