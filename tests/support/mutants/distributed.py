@@ -74,7 +74,7 @@ MUTANTS = [
     ),
     Mutant(
         "batches of lost workers forgotten",
-        "hypergnn.training:train_elsewhere",
+        "hypergnn.training.elsewhere:_trained",
         call("put_back"),
         "None",
         f"{ELSEWHERE}::test_a_lost_batch_is_trained_again",
