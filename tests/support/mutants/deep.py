@@ -42,7 +42,9 @@ MUTANTS = [
         f"{DEEP}::test_dropout_on_blocks_is_that_on_the_whole",
     ),
     Mutant("powers not averaged", "hypergnn.models.random_propagation:mean_of_powers", result(), "total", LOOP),
-    Mutant("mask rescaled", "hypergnn.models.random_propagation:_mask", result(), "dropout(ones, rate, of)", LOOP),
+    Mutant(
+        "mask rescaled", "hypergnn.models.random_propagation:_masked", result(), "x * dropout(ones, rate, of)", LOOP
+    ),
     Mutant("consensus not sharpened", "hypergnn.training.losses:disagreement", argument("pow", 0), "1", CONSENSUS),
     Mutant(
         "gradient into the consensus",

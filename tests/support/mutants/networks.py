@@ -9,7 +9,7 @@ HOOKS = f"{TESTS}::test_hooks_see_what_a_layer_gets_and_returns"
 PART = "training/test_plan.py::test_a_part_gives_the_losses_and_gradients_of_the_whole"
 
 MUTANTS = [
-    Mutant("hooks bypassed", "hypergnn.models.network:_has_hooks", result(), "False", HOOKS),
+    Mutant("hooks bypassed", "hypergnn.models.own_layers:has_hooks", result(), "False", HOOKS),
     Mutant(
         "no activation where hooks look",
         "hypergnn.models:Network._scores",
