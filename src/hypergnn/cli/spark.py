@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hypergnn.cli.arguments import Commands
     from hypergnn.spark import Hypergraph
 
-_FILES = "--incidences orders.parquet --features people.parquet \\\n      --vertex customer --hyperedge product"
+_FILES = "--incidences orders.parquet \\\n      --features people.parquet --vertex customer --hyperedge product"
 
 
 def register(commands: Commands) -> None:
@@ -24,7 +24,7 @@ def register(commands: Commands) -> None:
         "spark",
         help="Propagate or predict with Apache Spark.",
         description="Propagate features or predict on Spark, where one machine is too small.",
-        epilog=f"example:\n  hypergnn spark propagate {_FILES} --out propagated.parquet",
+        epilog=f"example:\n  hypergnn spark propagate {_FILES} \\\n      --out propagated.parquet",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     steps = parser.add_subparsers(metavar="STEP", required=True)
