@@ -17,6 +17,8 @@ from hypergnn.kernels.cpu.simd import FUSE, WIDTH, WORD, at, constant, intrinsic
 
 MANY, SOME = 8, 6
 """Rows of a tile with eight columns, and with sixteen: as many sums as fit into the registers."""
+BLOCK = 48
+"""Rows that are multiplied by all columns before the next ones: they stay in the nearest cache. Whole tiles of both."""
 
 
 def _tiler(n_rows: int, n_vectors: int) -> Any:
@@ -76,28 +78,30 @@ _by_8, _by_16 = _sweeper(MANY, 1), _sweeper(SOME, 2)
 def product(x: Array, projection: Array, out: Array, start: int, stop: int) -> None:
     """Some rows of ``x`` ``(trials or 1, rows, F)`` times a small ``projection`` ``(trials, F, F')``."""
     depth, width, size = projection.shape[1], projection.shape[2], x.itemsize
-    number, rows = x.dtype.type(0), stop - start
+    number = x.dtype.type(0)
     padded, found = np.zeros((depth if width < 8 else 0, 8), x.dtype), np.empty((MANY, 8), x.dtype)
     for trial in range(projection.shape[0]):
-        given = x.ctypes.data + ((trial if x.shape[0] > 1 else 0) * x.shape[1] + start) * depth * size
+        given = x.ctypes.data + (trial if x.shape[0] > 1 else 0) * x.shape[1] * depth * size
         columns = projection.ctypes.data + trial * depth * width * size
-        made = out.ctypes.data + (trial * out.shape[1] + start) * width * size
+        made = out.ctypes.data + trial * out.shape[1] * width * size
         if width < 8:
             for k in range(depth):
                 for c in range(width):
                     padded[k, c] = projection[trial, k, c]
-            for n in range(0, rows, MANY):
-                n_rows, of_rows = min(MANY, rows - n), given + n * depth * size
+            for n in range(start, stop, MANY):
+                n_rows, of_rows = min(MANY, stop - n), given + n * depth * size
                 _by_8(of_rows, depth, padded.ctypes.data, 8, found.ctypes.data, n_rows, number, size)
                 for r in range(n_rows):
                     for c in range(width):
-                        out[trial, start + n + r, c] = found[r, c]
+                        out[trial, n + r, c] = found[r, c]
             continue
-        column = 0
-        while column + 16 <= width:
-            _by_16(given, depth, columns + column * size, width, made + column * size, rows, number, size)
-            column += 16
-        while column < width:  # the last eight columns, some of which are computed twice with the same result
-            column = min(column, width - 8)
-            _by_8(given, depth, columns + column * size, width, made + column * size, rows, number, size)
-            column += 8
+        for n in range(start, stop, BLOCK):
+            rows, of_rows, to_rows = min(BLOCK, stop - n), given + n * depth * size, made + n * width * size
+            column = 0
+            while column + 16 <= width:
+                _by_16(of_rows, depth, columns + column * size, width, to_rows + column * size, rows, number, size)
+                column += 16
+            while column < width:  # the last eight columns, some of which are computed twice with the same result
+                column = min(column, width - 8)
+                _by_8(of_rows, depth, columns + column * size, width, to_rows + column * size, rows, number, size)
+                column += 8
