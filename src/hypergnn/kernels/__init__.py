@@ -33,6 +33,7 @@ __all__ = [
     "head_scores",
     "inverse",
     "matmul",
+    "pair_dot",
     "seeded_dropout",
     "segment_max",
     "segment_softmax",
@@ -217,6 +218,29 @@ def head_scores(x: Tensor, *vectors: Tensor) -> tuple[Tensor, ...]:
     together = torch.stack([_flat(one, batch, 2) for one in vectors], 1)  # (batch, k, heads, features)
     scores: Tensor = _steps(x).head_scores(_flat(x, batch, 3), together)
     return tuple(one.reshape(*batch, *x.shape[-3:-1]) for one in scores.unbind(0))
+
+
+def pair_dot(ours: Tensor, theirs: Tensor, by: Incidence) -> Tensor:
+    """Inner product, head by head, of both ends of each incidence.
+
+    Args:
+        ours: Rows of the groups, ``(..., groups, heads, features)``.
+        theirs: Rows of the members, ``(..., members, heads, features)``.
+        by: The grouping.
+
+    Returns:
+        ``(..., incidences, heads)``.
+    """
+    known = _in_order(by)
+    checks.check_dense("ours", ours, 3)
+    if not _ends_in(ours, ours, known.n_rows, *ours.shape[-2:]):
+        checks.check_ends("ours", ours, (known.n_rows, *ours.shape[-2:]), "one row per group")
+    if not _ends_in(theirs, ours, known.n_columns, *ours.shape[-2:]):
+        ends = (known.n_columns, *ours.shape[-2:])
+        checks.check_ends("theirs", theirs, ends, "one row per member, with the heads and features of ours", ours)
+    batch = _batch(ours.shape[:-3], theirs.shape[:-3])
+    dots: Tensor = ops.incidence_dot(_flat(ours, batch, 3), _flat(theirs, batch, 3), by)
+    return dots.reshape(*batch, *dots.shape[-2:])
 
 
 def segment_max(x: Tensor, by: Incidence) -> Tensor:

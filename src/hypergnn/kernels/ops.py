@@ -219,7 +219,9 @@ def _save_pair(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
 
 def _backward_incidence_dot(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     rows, columns = ctx.saved_tensors
-    return segment_sum(columns, grad, ctx.by), segment_sum(rows, grad, ctx.by.T)
+    rows_need_grad, columns_need_grad = ctx.needs_input_grad[:2]
+    grad_rows = segment_sum(columns, grad, ctx.by) if rows_need_grad else None
+    return grad_rows, segment_sum(rows, grad, ctx.by.T) if columns_need_grad else None
 
 
 incidence_dot = Operator(
