@@ -123,7 +123,7 @@ def test_cells_with_the_same_settings_share_a_run():
     assert shared[TABLES["depth"].cell("2/none").run] == ["baselines", "depth"]
     assert shared[TABLES["sota"].cell("citeseer/ours").run] == ["skip", "sota"]
     assert {job.dataset for job in runs_of(TABLES.values(), ["pubmed"])} == {"pubmed"}
-    with pytest.raises(ValueError, match="must be trained to have a run"):
+    with pytest.raises(ValueError, match="has no run: its number is quoted, counted or timed"):
         _ = TABLES["datasets"].cell("cora/nodes").run
     with pytest.raises(ValueError, match="name must be that of a cell of hidden; got 'gcn/3'"):
         TABLES["hidden"].cell("gcn/3")

@@ -401,7 +401,7 @@ def test_rows_and_columns_of_ones_own(data):
     ours = Cell("sota", "digits/ours", "Ours", "digits", "digits", cell("net").config, None)
     table = with_system(Table("sota", "State of the art", (ours,)), Tiny)
     assert table.cell("digits/Tiny").system == Tiny(0.3)
-    with pytest.raises(ValueError, match="title of Tiny must be new to sota; it has a row 'Tiny' already"):
+    with pytest.raises(ValueError, match="title of Tiny must be new; the table sota already has a row 'Tiny'"):
         with_system(table, Tiny)
     mine = replace(data, name="mine")
     wide = with_data(table, mine, [Centroid], [Tiny])

@@ -356,5 +356,5 @@ def test_a_run_is_explained_from_the_command_line(tmp_path, capsys):
 
 @pytest.mark.parametrize("name", ["hyper-sage", "hyper-monet"])
 def test_layers_whose_parts_are_not_known_are_refused(name):
-    with pytest.raises(TypeError, match="layers whose parts explain knows"):
+    with pytest.raises(TypeError, match="explain supports only these layers"):
         hg.explain(Network(Config(model=name), 5, 4), H, "c", x=torch.rand(7, 5))

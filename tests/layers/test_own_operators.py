@@ -1,12 +1,14 @@
 """Operators of one's own: equal to their equations, on blocks, for trials, compiled; refused where they are wrong."""
 
+from functools import partial
+
 import pytest
 import torch
 from support import structures
 from support.own_operators import AllDeepSets, UniGAT, dense_deep_sets, dense_unigat
 from support.structures import random
 from torch import nn
-from torch.autograd import gradcheck
+from torch.autograd import gradcheck, gradgradcheck
 from torch.func import functional_call, stack_module_state
 from torch.testing import assert_close
 
@@ -179,6 +181,34 @@ def test_both_ways_in_one_step(H, heads, width, with_values):
     assert_close(found, expected * left[..., None])
 
 
+@pytest.mark.parametrize("of", ["senders", "receivers"])
+def test_products_of_both_ends_of_an_incidence(H, of):
+    x, m = random(2, H.n_vertices, 2, 3), random(H.n_hyperedges, 2, 3, seed=1)
+    vertex, hyperedge = functional.incidences(H, of)
+    dense = torch.einsum("tihf,ehf->tieh", x, m)
+    assert_close(functional.pair_product(x, m, H, of=of), dense[:, vertex, hyperedge])
+
+
+def test_products_of_incidences_have_gradients_of_any_order():
+    H = structures.directed("overlapping parts")
+    x = random(H.n_vertices, 2, 3).requires_grad_()
+    m = random(2, H.n_hyperedges, 2, 3, seed=1).requires_grad_()
+    for of in ("senders", "receivers"):
+        step = partial(functional.pair_product, H=H, of=of)
+        assert gradcheck(step, (x, m))
+        assert gradgradcheck(step, (x, m))
+        assert gradcheck(lambda x, step=step: step(x, m.detach()), x)
+
+
+def test_products_of_a_block_are_those_of_the_whole():
+    H = structures.hypergraph("more vertices than hyperedges")
+    block, x = H.around([3, 1]), random(H.n_vertices, 2, 3)
+    whole = functional.pair_product(x, functional.to_hyperedges(x, H), H)
+    of_made = torch.cat([whole[functional.incidences(H)[0] == vertex] for vertex in block.made])
+    messages = functional.to_hyperedges(x[block.read], block)
+    assert_close(functional.pair_product(x[block.made], messages, block, of="receivers"), of_made)
+
+
 def test_attention_of_both_kinds(H):
     ours, theirs = random(H.n_vertices, 2), random(H.n_hyperedges, 2)
     S, R = sides(H)
@@ -216,6 +246,7 @@ class Foreign(Operator):
 
 H4 = structures.hypergraph("unit weights")
 X4 = torch.ones(H4.n_vertices, 3)
+M4 = torch.ones(H4.n_hyperedges, 1, 3)
 
 
 @pytest.mark.parametrize(
@@ -246,6 +277,15 @@ X4 = torch.ones(H4.n_vertices, 3)
         (lambda: functional.softmax_over_members(X4[:2], X4, H4), ValueError, "vertex_score must have shape"),
         (lambda: functional.head_score(X4[:, None], torch.ones(2, 3)), ValueError, "vector must have shape"),
         (lambda: functional.incidences(H4, "both"), ValueError, "of must be one of"),
+        (lambda: functional.pair_product(X4[:, None], M4, H4, of="both"), ValueError, "of must be one of"),
+        (lambda: functional.pair_product(X4[:2, None], M4, H4), ValueError, r"x must have shape .* one row per vertex"),
+        (
+            lambda: functional.pair_product(X4[:, None], M4[:1], H4),
+            ValueError,
+            r"messages must have shape .* one row per hyperedge",
+        ),
+        (lambda: functional.pair_product(X4[:, None], M4[..., :2], H4), ValueError, "the heads and features of x"),
+        (lambda: functional.pair_product(X4[:, None], M4.double(), H4), TypeError, "messages must have the dtype of x"),
     ],
 )
 def test_what_does_not_fit_is_one_clear_error(run, error, message):

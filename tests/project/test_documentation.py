@@ -14,6 +14,7 @@ from filelock import FileLock
 from support import browser
 
 from hypergnn.cli import check, compare, data, explain, predict, report, reproduce, spark, train
+from hypergnn.models import KINDS
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.joinpath("docs").rglob("*.md")])
@@ -64,6 +65,11 @@ def test_commands_are_understood():
     for line in typed:
         command = re.split(r" {2,}| #", line)[0]  # what follows explains it
         parser.parse_args(shlex.split(command)[1:])
+
+
+def test_the_page_on_training_names_every_network():
+    top = ROOT.joinpath("docs", "training.md").read_text().partition("\n## ")[0]
+    assert [model for model in KINDS if f"`{model}`" not in top] == []
 
 
 def test_targets_of_make_exist():

@@ -109,6 +109,7 @@ def of_kernels() -> list[tuple[Callable[..., Any], dict[str, Any]]]:
         (kernels.value_sums, {"values": values, "by": PAIRS, "weight": torch.rand(M)}),
         (kernels.attend, {"ours": x, "theirs": torch.rand(M, 2), "by": PAIRS, "slope": 0.2}),
         (kernels.segment_softmax, {"logits": values, "by": PAIRS}),
+        (kernels.pair_dot, {"ours": heads, "theirs": torch.rand(M, 2, 3), "by": PAIRS}),
         (lambda x, a, b: kernels.head_scores(x, a, b), {"x": heads, "a": heads[0], "b": heads[1]}),
         (kernels.matmul, {"x": x, "projection": torch.rand(3, 2, 4)}),
         (kernels.csr_matmul, {"x": csr, "projection": torch.rand(4, 2)}),
@@ -144,6 +145,7 @@ def of_functions() -> list[tuple[Callable[..., Any], dict[str, Any]]]:
         (functional.mean_conv, {"x": x, "graph": GRAPH, "H": H, "projection": torch.rand(4, 2)}),
         (functional.mean_attention, {"x": heads, "graph": GRAPH, "H": H, "attention": links, "incidence": links[:E]}),
         (functional.project, {"x": x, "projection": torch.rand(4, 2)}),
+        (functional.pair_product, {"x": heads, "messages": torch.rand(M, 2, 3), "H": H, "of": "receivers"}),
     ]
 
 

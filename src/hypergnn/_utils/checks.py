@@ -118,7 +118,7 @@ def as_ids(
 ) -> npt.NDArray[np.int64]:
     """Return ``values`` as a 1-D array of ids from ``minimum`` (-1: none) to below ``size``, or raise.
 
-    The array may be that of the caller, unless it ``copies``.
+    The result may share memory with ``values``, unless ``copies`` is true.
     """
     return check_ids(name, values, size, size_name, minimum=minimum).astype(np.int64, copy=copies)
 

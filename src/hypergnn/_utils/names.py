@@ -43,7 +43,7 @@ TABLES = (
 
 
 def model_names() -> tuple[str, ...]:
-    """The kinds of networks: those of the catalogue if it is loaded, with kinds that a script has added, else ours.
+    """The kinds of networks: those in the catalogue, including kinds that a script added; ours if it is not loaded.
 
     Example:
         >>> model_names()[:2]

@@ -17,7 +17,7 @@ TABLE_KINDS = (
 
 
 class Source:
-    """A table of which only the names of the columns are known; :meth:`read` reads columns.
+    """A table that has not been read yet, except for the names of its columns; :meth:`read` reads columns.
 
     Example:
         >>> source = Source([{"item": "tea", "price": 2.0}, {"item": "milk", "weight": 1.5}])

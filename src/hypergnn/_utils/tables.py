@@ -133,7 +133,8 @@ def as_numbers(column: Any, name: Any = None) -> npt.NDArray[np.float64] | None:
     """Return a column as floats, NaN where a value is missing; ``None`` if it holds anything but numbers.
 
     Raises:
-        ValueError: If a whole number has no float of its own, as those beyond 2**53 have not; ``name`` is the column.
+        ValueError: If a whole number is too large to be stored exactly as a float (beyond 2**53); ``name`` is the
+        column.
     """
     if library_of(column) == "polars":
         import_extra("pyarrow", "tables", "reading a polars table")
@@ -160,7 +161,7 @@ def as_numbers(column: Any, name: Any = None) -> npt.NDArray[np.float64] | None:
 
 
 def _check_exact(numbers: Iterable[Any], name: Any) -> None:
-    """Raise if a whole number lies beyond those that floats hold exactly."""
+    """Raise if a whole number is too large to be stored exactly as a float."""
     for number in numbers:
         if number is not None and abs(int(number)) > EXACT:
             raise ValueError(

@@ -48,7 +48,7 @@ def joined_times(times: Sequence[Names | None], sizes: Sequence[int]) -> Names |
 
 
 def plain_times(times: Names) -> list[Any]:
-    """Each time as a number of Python, or as a date of NumPy, of days or a finer unit.
+    """Each time as a Python number, or as a NumPy date in days or a finer unit.
 
     Example:
         >>> plain_times(np.array(["2024-05"], dtype="datetime64[M]"))

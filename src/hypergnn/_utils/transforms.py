@@ -1,4 +1,4 @@
-"""Plain values inside ``torch.func``: structures are made of numbers, whatever differentiates or maps the program."""
+"""Unwrap tensors inside ``torch.func``, because structures need concrete values."""
 
 from __future__ import annotations
 
@@ -44,9 +44,7 @@ def plain_values(name: str, x: Tensor) -> Tensor:
     transforms = torch._C._functorch
     while transforms.is_functorch_wrapped_tensor(x):
         if transforms.is_batchedtensor(x):
-            raise ValueError(
-                f"{name} must not be mapped by torch.func.vmap, because a structure is made of its values."
-            )
+            raise ValueError(f"{name} must not be mapped by torch.func.vmap: a structure needs concrete values.")
         x = transforms.get_unwrapped(x)
     if forward_ad._current_level >= 0:
         with untransformed():

@@ -38,7 +38,7 @@ def imported(option: str, name: str) -> ModuleType:
     """Import a module that an option names.
 
     Raises:
-        ImportError: If it cannot be imported, whatever is wrong with it.
+        ImportError: If it cannot be imported, for any reason.
     """
     with from_here():
         try:

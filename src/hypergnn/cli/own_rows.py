@@ -43,7 +43,7 @@ class Own:
         """Import what the command line names.
 
         Raises:
-            ValueError: If it is something else than a system, or than a dataset.
+            ValueError: If it is not a system, or not a dataset.
             ImportError: If it cannot be imported.
         """
         kinds = [_system(text) for text in arguments.system or ()]
@@ -55,7 +55,7 @@ class Own:
         return {} if self.data is None else {self.data.name: self.data}
 
     def added(self, tables: Sequence[Table]) -> list[Table]:
-        """The tables, with rows and columns of the user's own in those of systems.
+        """The tables; those of systems also have the user's own rows and columns.
 
         Raises:
             ValueError: If none of them is a table of systems, or if a name is taken.

@@ -56,7 +56,7 @@ def _report(arguments: argparse.Namespace) -> int:
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    """Refuse at once what would fail after minutes of work."""
+    """Check the arguments first, so that mistakes do not show only after minutes of work."""
     if not Path(arguments.folder).is_dir():
         raise ValueError(f"RUN must be a folder of results; {arguments.folder} is not a folder.")
     if arguments.out is not None:

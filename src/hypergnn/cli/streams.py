@@ -1,4 +1,4 @@
-"""Standard error that may be closed, full or broken: what cannot be said must not end the work."""
+"""Standard error may be closed, full or broken: a message that cannot be written must not stop the command."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class _Tolerant:
             self._give_up()
 
     def _give_up(self) -> None:
-        """Let the rest go nowhere, also what Python flushes at exit."""
+        """Discard all further output, including what Python flushes at exit."""
         with suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
 

@@ -54,8 +54,8 @@ _MORE: dict[str, tuple[Any, str]] = {
     "pool": (str, "hyper-sage: mean, max or attention"),
     "residual": (str, "initial: initial residual and identity mapping; none"),
     "alpha": (float, "share of the first features, with --residual initial"),
-    "theta": (float, "how slowly mappings become the identity, likewise"),
-    "layer_decay": (float, "L2 penalty between the dense layers, likewise"),
+    "theta": (float, "share of learned mappings, with --residual initial"),
+    "layer_decay": (float, "L2 penalty of the layers, with --residual initial"),
     "norm": (str, "pair: PairNorm before each activation; none"),
     "activation": (str, "elu; relu for deep networks, random propagation"),
     "input_dropout": (float, "dropout of the features (default: --dropout)"),
@@ -178,7 +178,7 @@ def _train(arguments: argparse.Namespace) -> int:
 
 
 def is_one_of_several() -> bool:
-    """Whether ``torchrun`` has started this process, told without loading torch."""
+    """Whether ``torchrun`` has started this process; found out without loading torch."""
     return all(name in os.environ for name in ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"))
 
 
@@ -211,7 +211,7 @@ def earlier(arguments: argparse.Namespace) -> SavedModel:
 
 
 def data_and_config(arguments: argparse.Namespace, model: SavedModel | None) -> tuple[Dataset, Config]:
-    """The data and the settings that the command line selects, as a model that is trained further knows them."""
+    """The data and settings from the command line; if a model is continued, encoded as that model expects."""
     data = load_data(arguments) if model is None else _known_data(arguments, model)
     config = config_of(arguments, data.name, model)
     data = with_needed_graph(data, config.model, quiet=arguments.quiet)
@@ -228,7 +228,7 @@ def _known_data(arguments: argparse.Namespace, model: SavedModel) -> Dataset:
 
 
 def config_of(arguments: argparse.Namespace, dataset: str, model: SavedModel | None = None) -> Config:
-    """The settings that the command line selects, beside those of a model that is trained further."""
+    """The settings from the command line; the others are those of the model to continue, if there is one."""
     from hypergnn.models import KINDS, paper_config
 
     given = {name: getattr(arguments, name) for name in (*_SETTINGS, *_FLAGS) if getattr(arguments, name) is not None}

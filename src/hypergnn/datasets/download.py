@@ -60,7 +60,7 @@ def save(chunks: Iterable[bytes], target: Path, sha256: str) -> None:
 
 
 def holds(file: DataFile, content: bytes) -> bool:
-    """Whether ``content`` is that of ``file``, byte for byte or once parsed."""
+    """Whether ``content`` matches the checksum of ``file``: that of its bytes, or that of its parsed content."""
     if hashlib.sha256(content).hexdigest() == file.sha256:
         return True
     expected = CONTENT_SHA256.get(file.path)

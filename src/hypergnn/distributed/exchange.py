@@ -24,7 +24,7 @@ PIECE = 1 << 23
 
 @dataclass(frozen=True)
 class Route:
-    """Rows that go to each process, and rows that those of each process belong to, both ordered by process."""
+    """Which rows to send to each process, and which rows the received ones belong to; both ordered by process."""
 
     sent: Tensor
     """Own hyperedges whose rows are sent, those for process 0 first, ``(n_sent,)``."""

@@ -54,7 +54,7 @@ class ShardedDataset:
     """Features of its vertices, an array or CSR."""
     y: npt.NDArray[np.int64]
     train: npt.NDArray[np.int64]
-    """Which of its rows are training vertices; ``val`` and ``test`` likewise."""
+    """Which of its rows are training vertices; ``val`` and ``test`` are those for validation and test."""
     val: npt.NDArray[np.int64]
     test: npt.NDArray[np.int64]
     entries_before: int

@@ -34,7 +34,7 @@ class OtherProcessError(RuntimeError):
 
 @contextmanager
 def talking() -> Iterator[None]:
-    """Say of what torch raises in an exchange that the connection to another process is lost."""
+    """Turn errors that torch raises in an exchange into one that says that a connection was lost."""
     try:
         yield
     except RuntimeError as error:

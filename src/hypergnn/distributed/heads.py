@@ -68,7 +68,7 @@ def _as_head(folder: Path, found: dict[str, Any]) -> Head:
 
 
 def _check_data(data: dict[str, Any]) -> None:
-    """Raise unless the description of a dataset has what training reads of it."""
+    """Raise unless the description of a dataset has everything that training needs."""
     nothing = type(None)
     kinds: dict[str, Any] = {
         "name": str,

@@ -166,7 +166,7 @@ class _Together:
 
 
 def shard_plan(data: ShardedDataset, config: Config, device: torch.device) -> Plan:
-    """The plan of one process: its rows, and the positions that make dropout that of the whole."""
+    """The plan of one process: its rows, and their positions in the whole, which dropout needs."""
     task = _task(data, config, device)
     shard: Any = task.structures["hypergraph"]
     takes = bool(KINDS[config.model].structures)

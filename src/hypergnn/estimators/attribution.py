@@ -28,11 +28,11 @@ Predict = Callable[[Any, Later], Floats]
 """Predictions of rows, ``(rows, outputs)``, from their features and hyperedges."""
 
 _ALL_ORDERS = 7
-"""With at most so many causes, every order counts."""
+"""Up to this number of causes, all orders are tried."""
 _PREDICTIONS = 4096
-"""About so many predictions are made with more causes."""
+"""About how many predictions are made if there are more causes."""
 _ALONE = 256
-"""The same if they have to be made one by one."""
+"""The same if predictions must be computed one by one."""
 
 
 def shapley(predict: Callable[[Bools], Floats], n_causes: int, *, most: int = _PREDICTIONS) -> tuple[Floats, Floats]:
@@ -175,7 +175,7 @@ class Attribution(NamedTuple):
     later: Later
     """The hyperedges of the rows."""
     base: Floats
-    """The prediction of a row of which nothing is known, ``(outputs,)``."""
+    """The prediction for a row about which nothing is known, ``(outputs,)``."""
     change: Floats
     """What the causes change: the hyperedges of the row, then its own features, ``(causes, outputs)``."""
 

@@ -38,7 +38,7 @@ class Growth(NamedTuple):
     """The names of all rows."""
 
     def extended(self, old: npt.NDArray[Any], new: npt.NDArray[Any], replaces: npt.NDArray[np.bool_]) -> Any:
-        """What belongs to each row: the old entries, then those of new rows, which also replace some old ones."""
+        """One entry per row: the old entries, some of them replaced, then those of the new rows."""
         longer = np.concatenate([old, np.repeat(new[:1], self.n_rows - len(old), axis=0)])
         chosen = replaces | (self.place >= len(old))
         longer[self.place[chosen]] = new[chosen]
@@ -103,7 +103,7 @@ class GrowsRows(PlacesRows):
 
 @contextmanager
 def all_or_nothing(estimator: Any) -> Iterator[None]:
-    """Leave an estimator as it was if what happens inside raises."""
+    """Restore the estimator if the block raises an exception."""
     before = dict(vars(estimator))
     try:
         yield

@@ -43,7 +43,7 @@ class Later(NamedTuple):
 def as_hypergraph(
     hypergraph: Any, memberships: Any, n_rows: int | None, names: Names | None, training: Hypergraph | None = None
 ) -> Hypergraph | None:
-    """Return the hypergraph of some rows, from whichever of the two is given; ``None`` if none is.
+    """Return the hypergraph of some rows, from ``hypergraph`` or ``memberships``; ``None`` if neither is given.
 
     Args:
         hypergraph: A hypergraph.
@@ -59,7 +59,7 @@ def as_hypergraph(
         Hypergraph(3 vertices, 2 hyperedges, 3 incidences)
     """
     if hypergraph is not None and memberships is not None:
-        raise ValueError("hypergraph and memberships must not both be given: they say the same.")
+        raise ValueError("hypergraph and memberships must not both be given: use one of them.")
     if memberships is None:
         if hypergraph is not None and not isinstance(hypergraph, Hypergraph):
             raise TypeError(

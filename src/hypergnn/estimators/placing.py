@@ -106,7 +106,7 @@ class PlacesRows:
         return getattr(self, "_row_names", None) if own is None else own  # earlier versions did not store them
 
     def _recognised(self, later: Later, names: Names | None) -> Later:
-        """The later rows by their names: those that training had also have the hyperedges that they had then."""
+        """The later rows by their names. Rows that were in the training data keep their old hyperedges too."""
         number = find_rows(self._names(), names, later.n_rows)
         known = np.flatnonzero(number >= 0)
         memberships = later.memberships

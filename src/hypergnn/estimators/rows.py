@@ -262,7 +262,7 @@ def with_hypergraph(relation: Any, hypergraph: Hypergraph) -> Any:
 
 
 def with_names(rows: Any, names: Names | None) -> Any:
-    """The same rows, whose vertices have got names, unless they have some."""
+    """The same rows, with these names for their vertices unless they already have names."""
     if names is None or rows.hypergraph.vertex_names is not None:
         return rows
     made = copy(rows)
@@ -365,7 +365,7 @@ def _table_scales(columns: Mapping[Any, Any]) -> tuple[TableEncoder | None, Stan
 
 
 def _is_measured(column: Any, name: Any) -> bool:
-    """Whether a column holds numbers of which more than two differ, so that a bin does not say all."""
+    """Whether a column holds more than two different numbers, so that bins lose information."""
     found = encode(column)
     return found.is_numeric and found.values.size > 2 and as_numbers(column, name) is not None
 

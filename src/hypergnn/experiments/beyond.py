@@ -159,7 +159,7 @@ ALL: dict[str, Table] = {**TABLES, **BEYOND}
 
 
 def has_more_than_the_paper(table: Table, results: Results) -> bool:
-    """Whether something of a table was measured that is not in the paper's tables, whose runs it may share.
+    """Whether a table has a measured cell of its own, beyond the runs that it shares with the paper's tables.
 
     Example:
         >>> has_more_than_the_paper(BEYOND["deep"], Results({}, {}))

@@ -84,7 +84,7 @@ class Cell:
             return f"{self.dataset}/{self.config.model}-{_digest(self.config.changed())}"
         if self.system is not None:
             return _run_of(self.system, self.dataset)
-        raise ValueError(f"{self.table}:{self.name} must be trained to have a run; it is quoted, counted or timed.")
+        raise ValueError(f"{self.table}:{self.name} has no run: its number is quoted, counted or timed, not trained.")
 
     @property
     def run_alone(self) -> str | None:

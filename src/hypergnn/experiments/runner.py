@@ -208,7 +208,7 @@ class _Session:
         return False
 
     def _fit_all(self, job: Job) -> Result:
-        """The trials of a run: all, or those that tell whether there are more."""
+        """The trials of a run: all, or the first few, whose time decides how many more to run."""
         data = self._data_for(job)
         result = self._fit(job, data)
         more = self._trials_of(job, result.records)
@@ -218,7 +218,7 @@ class _Session:
         return result
 
     def _trials_of(self, job: Job, so_far: Sequence[TrialRecord]) -> int:
-        """How many trials a run has, as far as those that are recorded tell."""
+        """How many trials a run has, judging by the recorded ones."""
         if job.system is None:
             return self.most
         in_order = sorted(so_far, key=lambda one: one.seed)

@@ -31,7 +31,7 @@ class Line:
     cell: Cell
     measured: str
     trials: int | str | None
-    """How many; that of a system that is deterministic says so."""
+    """The number of trials; for a deterministic system, a note that it is deterministic."""
     interval: str
     published: str
     verdict: str

@@ -43,7 +43,7 @@ def _kind_of(layer: Layer) -> str:
     """The kind of network that a layer belongs to, or raise for layers whose parts explain cannot tell."""
     if type(layer) not in EXPLAINED:
         known = ", ".join(kind.__name__ for kind in EXPLAINED)
-        raise TypeError(f"model must consist of layers whose parts explain knows: {known}; got {type(layer).__name__}.")
+        raise TypeError(f"explain supports only these layers: {known}; got {type(layer).__name__}.")
     return next(name for name, kind in KINDS.items() if type(layer) is kind.layer)
 
 

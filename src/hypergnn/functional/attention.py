@@ -222,7 +222,7 @@ def attended_transition(
     dropped_of_receivers: Tensor | None = None,
     softmax_over: SoftmaxOver | None = None,
 ) -> Tensor:
-    """Do as :func:`hypergraph_attention` does, for a caller that has made the incidence itself.
+    """Compute :func:`hypergraph_attention` with fewer checks, for callers that have made the incidence.
 
     Args:
         x: Projected vertex features, ``(..., N, heads, F')``.
@@ -308,7 +308,7 @@ def _relative_weight(H: TwoSided, dtype: torch.dtype) -> Tensor | None:
 def _are_own_centroids(H: TwoSided) -> bool:
     """Whether hyperedge ``e`` is known to be centred on vertex ``e``, so that nothing need be gathered.
 
-    A traced program does not ask, because its answer would depend on data: it gathers, whatever the centroids are.
+    ``False`` while a program is traced, because the answer depends on data; it then gathers in any case.
     """
     if H.n_hyperedges != H.n_vertices or torch.compiler.is_compiling():
         return False

@@ -197,7 +197,7 @@ def _fixed_scalings(H: TwoSided, normalization: Normalization, dtype: torch.dtyp
 def _sampled_scalings(
     H: Block, normalization: Normalization, dtype: torch.dtype, receiver_scale: Tensor, hyperedge_scale: Tensor
 ) -> Scalings:
-    """The same of a sample: what was drawn stands for all, so that the mean over all samples is ``T`` of the whole."""
+    """The same for a sampled block, scaled so that the mean over all samples is ``T`` of the whole hypergraph."""
     left = receiver_scale.to(dtype)[None, :, None]
     if normalization == "none":
         return left, (H.weight * hyperedge_scale).to(dtype)[None, :, None], None

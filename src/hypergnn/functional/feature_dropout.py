@@ -63,7 +63,7 @@ def _dropped_csr(x: Tensor, p: float) -> Tensor:
 
 
 def _dropped(x: Tensor, p: float) -> Tensor:
-    """Dropout by counters where loops are compiled, whose two keys torch's generator draws; torch's own elsewhere."""
+    """Dropout by counters, with two keys from torch's generator, on the compiled backend; torch's dropout elsewhere."""
     if not is_plain(x) or not is_compiled(x.device.type, x.dtype) or not 0 < x.numel() < _MANY:
         return torch.nn.functional.dropout(x, p)
     keys = torch.randint(-_MANY, _MANY, (1, 2), dtype=torch.int32)

@@ -81,6 +81,6 @@ def _positive_information(H: Hypergraph) -> sparse.csr_array:
 
 
 def _signs(vectors: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Signs that make the largest entry of each column positive, whichever way it was computed."""
+    """Signs that make the largest entry of each column positive, so that they do not depend on the solver."""
     largest = np.abs(vectors).argmax(0)
     return np.where(vectors[largest, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)

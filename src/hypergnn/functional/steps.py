@@ -218,6 +218,43 @@ def head_score(x: Tensor, vector: Tensor) -> Tensor:
     return kernels.head_scores(x, vector)[0]
 
 
+def pair_product(x: Tensor, messages: Tensor, H: TwoSided, *, of: Side = "senders") -> Tensor:
+    """Inner product, for each incidence and head, of the row of the vertex and the row of the hyperedge.
+
+    Use it for values that depend on both rows. Distances follow as ``|x|² + |m|² - 2 x·m``.
+
+    Args:
+        x: Features of the vertices, ``(..., N, heads, F')``; those of the receivers if ``of="receivers"``.
+        messages: Features of the hyperedges, ``(..., M, heads, F')``.
+        H: The hypergraph, or a block of one.
+        of: Which incidences: those of the ``"senders"``, for :func:`to_hyperedges`, or of the ``"receivers"``, for
+            :func:`to_vertices`.
+
+    Returns:
+        ``(..., incidences, heads)`` in the order of :func:`incidences`.
+
+    Example:
+        >>> import torch
+        >>> from hypergnn import Hypergraph
+        >>> H = Hypergraph.from_hyperedges([[0, 1], [1, 2]], n_vertices=3)
+        >>> x = torch.tensor([[1.0, 0.0], [0.0, 2.0], [3.0, 4.0]]).unsqueeze(1)  # (N, 1, F')
+        >>> m = to_hyperedges(x, H, reduce="mean")  # (M, 1, F')
+        >>> product = pair_product(x, m, H)
+        >>> product.flatten()
+        tensor([ 0.5000,  2.0000,  6.0000, 16.5000])
+        >>> vertex, hyperedge = incidences(H)
+        >>> (x.square().sum(-1)[vertex] + m.square().sum(-1)[hyperedge] - 2 * product).flatten()  # |x - m|²
+        tensor([1.2500, 1.2500, 3.2500, 3.2500])
+    """
+    check_hypergraph(H)
+    check_choice("of", of, ("senders", "receivers"))
+    pairs = H.senders if of == "senders" else H.receivers
+    check_heads("x", x, pairs.n_rows, H.device)
+    check_heads("messages", messages, H.n_hyperedges, H.device)
+    check_like("messages", messages, x, (H.n_hyperedges, *x.shape[-2:]), "the heads and features of x")
+    return kernels.pair_dot(x, messages, pairs)
+
+
 def incidences(H: TwoSided, of: Side = "senders") -> tuple[Tensor, Tensor]:
     """The rows of the vertices and the hyperedges of all incidences, in the order that values follow.
 

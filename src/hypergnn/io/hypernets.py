@@ -103,7 +103,7 @@ def from_hypernetx(
 
 
 def _used(rows: dict[Hashable, Row], names: Any) -> dict[Hashable, dict[str, Any]]:
-    """The attributes of those that are in an incidence and have any."""
+    """The attributes of vertices or hyperedges that are in an incidence; those without attributes are left out."""
     flat = {name: rows[name].flat(repr(name)) for name in dict.fromkeys(names)}
     return {name: attributes for name, attributes in flat.items() if attributes}
 

@@ -33,6 +33,7 @@ __all__ = [
     "head_scores",
     "inverse",
     "matmul",
+    "pair_dot",
     "seeded_dropout",
     "segment_max",
     "segment_softmax",
@@ -219,6 +220,29 @@ def head_scores(x: Tensor, *vectors: Tensor) -> tuple[Tensor, ...]:
     return tuple(one.reshape(*batch, *x.shape[-3:-1]) for one in scores.unbind(0))
 
 
+def pair_dot(ours: Tensor, theirs: Tensor, by: Incidence) -> Tensor:
+    """Inner product, head by head, of both ends of each incidence.
+
+    Args:
+        ours: Rows of the groups, ``(..., groups, heads, features)``.
+        theirs: Rows of the members, ``(..., members, heads, features)``.
+        by: The grouping.
+
+    Returns:
+        ``(..., incidences, heads)``.
+    """
+    known = _in_order(by)
+    checks.check_dense("ours", ours, 3)
+    if not _ends_in(ours, ours, known.n_rows, *ours.shape[-2:]):
+        checks.check_ends("ours", ours, (known.n_rows, *ours.shape[-2:]), "one row per group")
+    if not _ends_in(theirs, ours, known.n_columns, *ours.shape[-2:]):
+        ends = (known.n_columns, *ours.shape[-2:])
+        checks.check_ends("theirs", theirs, ends, "one row per member, with the heads and features of ours", ours)
+    batch = _batch(ours.shape[:-3], theirs.shape[:-3])
+    dots: Tensor = ops.incidence_dot(_flat(ours, batch, 3), _flat(theirs, batch, 3), by)
+    return dots.reshape(*batch, *dots.shape[-2:])
+
+
 def segment_max(x: Tensor, by: Incidence) -> Tensor:
     """The largest entry per group of the rows of ``x`` ``(..., members, features)``, feature by feature.
 
@@ -302,7 +326,7 @@ def elu_dropout(x: Tensor, bias: Tensor | None = None, dropout: Dropout | None =
 
 
 def _of_trials(x: Tensor, bias: Tensor | None) -> tuple[Tensor, Tensor | None]:
-    """Rows and bias with the same trials, or both without, whichever of them has such."""
+    """Give ``x`` and ``bias`` the same trial axis, or none if neither has one."""
     if bias is None:
         return x, bias
     if bias.shape[-1] != x.shape[-1]:
@@ -335,10 +359,10 @@ def _known(pairs: Incidence) -> Known:
 
 
 def _in_order(pairs: Incidence) -> Known:
-    """The same of pairs whose results, one per incidence, have no places elsewhere."""
+    """The same; raise if the pairs are some rows of a larger grouping, so that results per incidence have no order."""
     known = _known(pairs)
     if known.n_places != pairs.members.shape[0]:
-        raise ValueError("by must have a place for each of its incidences; these are some rows of a larger whole.")
+        raise ValueError("by must be a complete grouping; got one that selects some rows of a larger one.")
     return known
 
 
@@ -405,7 +429,7 @@ def _check_both_values(
 
 
 def _check_values(name: str, values: Tensor, by: Incidence, known: Known, n_heads: int, x: Tensor) -> None:
-    """Raise unless there is a value for each incidence and head; pairs of some rows may have those of all rows."""
+    """Raise unless there is a value per incidence and head; a selection of rows may get the values of all rows."""
     if _ends_in(values, x, known.n_places, n_heads):
         return
     checks.check_dense(name, values, 2)
@@ -450,7 +474,7 @@ def _batch(*shapes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _flat(x: Tensor, batch: tuple[int, ...], n_own: int) -> Tensor:
-    """One axis for all trials, whose shape becomes ``batch``, before the ``n_own`` axes that ``x`` has itself."""
+    """Expand the leading axes of ``x`` to ``batch`` and flatten them into one; the last ``n_own`` axes stay."""
     if x.dim() == n_own + 1 and x.shape[:1] == batch:
         return x
     if not batch:
@@ -460,7 +484,7 @@ def _flat(x: Tensor, batch: tuple[int, ...], n_own: int) -> Tensor:
 
 
 def _shared(x: Tensor, batch: tuple[int, ...]) -> Tensor:
-    """The same for something with two axes of its own, with one trial if all have it in common."""
+    """The same for a tensor with two axes of its own; one trial if all trials share it."""
     if x.dim() == 2:
         return x.unsqueeze(0)
     return x.reshape(1, *x.shape[-2:]) if prod(x.shape[:-2]) == 1 else _flat(x, batch, 2)

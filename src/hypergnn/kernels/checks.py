@@ -1,4 +1,4 @@
-"""Checks of what the steps get: compiled loops look at no bounds, so every size is compared before they run."""
+"""Checks of arguments: compiled loops do not check bounds, so all sizes are compared before they run."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def check_product(x: Tensor, projection: Tensor) -> None:
 
 
 def check_csr(x: Tensor) -> None:
-    """Raise unless the indices of a sparse CSR tensor are those of entries that it can have.
+    """Raise unless the indices of a sparse CSR tensor are valid.
 
     torch does not check them when such a tensor is made, unless it is asked to.
     """
@@ -82,7 +82,7 @@ def _read_csr(x: Tensor) -> None:
 
 
 def check_draws(x: Tensor, trials: int, n_rows: int, dropout: Dropout) -> None:
-    """Raise unless the keys are those of each trial and the places those of each row."""
+    """Raise unless there are two keys per trial and one place per row."""
     rate, keys, places = dropout
     check_number("dropout.rate", rate, below=1)
     if not isinstance(keys, Tensor) or keys.dtype != torch.int32 or keys.device.type != "cpu":

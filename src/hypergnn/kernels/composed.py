@@ -1,4 +1,4 @@
-"""The fused operators in terms of elementary ones: what they mean, on any device and to any order of gradient."""
+"""The fused operators, written with elementary ones: for any device and for gradients of any order."""
 
 from __future__ import annotations
 

@@ -21,14 +21,14 @@ from hypergnn.kernels.dispatch import Backend, backend_for
 from hypergnn.structures.incidence import Incidence
 
 _PAIRS = "Tensor {0}_0, Tensor {0}_1, Tensor? {0}_2, Tensor {0}_3, Tensor {0}_4, Tensor? {0}_5"
-"""An incidence in a signature of torch's: its six tensors one by one."""
+"""An incidence in the signature of a custom operator: its six tensors."""
 
 
 class Operator:
     """One step for autograd, ``torch.compile`` and ``torch.export``.
 
-    Whatever traces the program sees a custom operator of torch's, which takes an incidence as its six tensors. Whatever
-    transforms it sees the operations of ``plain``. Plain tensors take a shortcut with the same rules, because calling a
+    ``torch.compile`` and ``torch.export`` see a custom operator that takes the incidence as six tensors; ``torch.func``
+    sees the operations of ``plain``. Plain tensors take a shortcut with the same rules, because calling a
     custom operator costs more than the work on a small hypergraph.
 
     Args:
@@ -94,7 +94,7 @@ def _contiguous(made: Any) -> Any:
 
 
 def is_plain(x: Tensor) -> bool:
-    """Whether nothing watches: no tracing, no transformation, no tensor that only pretends to be one."""
+    """Whether ``x`` is an ordinary tensor and the program is neither traced nor transformed."""
     if torch.compiler.is_compiling():
         return False
     return type(x) in (Tensor, Parameter) and not is_transformed()
@@ -219,7 +219,9 @@ def _save_pair(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
 
 def _backward_incidence_dot(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     rows, columns = ctx.saved_tensors
-    return segment_sum(columns, grad, ctx.by), segment_sum(rows, grad, ctx.by.T)
+    rows_need_grad, columns_need_grad = ctx.needs_input_grad[:2]
+    grad_rows = segment_sum(columns, grad, ctx.by) if rows_need_grad else None
+    return grad_rows, segment_sum(rows, grad, ctx.by.T) if columns_need_grad else None
 
 
 incidence_dot = Operator(

@@ -13,7 +13,7 @@ from hypergnn.kernels.dispatch import is_compiled
 
 
 class Stopwatch:
-    """Counts the seconds of work; those in which kernels are compiled or loaded do not count.
+    """Measures seconds of work, without the time that compiling or loading kernels takes.
 
     Example:
         >>> with stopwatch() as watch:

@@ -27,7 +27,7 @@ from hypergnn.structures.graph import Graph
 
 
 class AttentionLayer(Layer):
-    """What the attentions share: the slope of LeakyReLU and the dropout of what is propagated."""
+    """Base of the attention layers: the slope of LeakyReLU, and dropout."""
 
     def __init__(
         self,

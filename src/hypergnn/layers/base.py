@@ -89,14 +89,14 @@ class Layer(nn.Module):
     def _ways(self, H: TwoSided | tuple[TwoSided, TwoSided], *, reads: bool = True) -> tuple[TwoSided, ...]:
         """The structures that the layer propagates over: one, or one for each direction.
 
-        Without ``reads``, whoever gets them checks what they hold.
+        Without ``reads``, their content is checked later.
         """
         for one in H if isinstance(H, tuple) else (H,):
             check_hypergraph(one, reads=reads)
         return ways(H, self.direction)
 
     def _projected(self, x: Features, projection: Tensor) -> Tensor:
-        """``x P`` in the dtype of the parameters, whatever autocast has multiplied in."""
+        """``x P`` in the dtype of the parameters, even under autocast."""
         return project(x, projection).to(self.projection.dtype)
 
     def _mapping(self) -> Tensor:
@@ -113,7 +113,7 @@ class Layer(nn.Module):
     def _aggregated(self, out: Tensor, x: Features, rows: Tensor | None = None) -> Tensor:
         """Aggregate the heads of ``out``, ``(..., N, heads * F')``, and add the skip connection of rows of ``x``.
 
-        The result has the dtype of the parameters, whatever autocast has multiplied in.
+        The result has the dtype of the parameters, even under autocast.
         """
         out = out.to(self.projection.dtype)
         if self.aggregate == "mean":

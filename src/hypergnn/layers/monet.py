@@ -150,7 +150,7 @@ def gaussians(u: Tensor, mean: Tensor, spread: Tensor) -> Tensor:
 
 
 def _from_degrees(H: TwoSided, dtype: torch.dtype) -> Tensor:
-    """The coordinates that sizes in the whole give, whatever the weights, ``(n_incidences, 2)``."""
+    """The coordinates from numbers of hyperedges and vertices in the whole, without weights, ``(n_incidences, 2)``."""
     pairs = H.receivers
 
     def make() -> Tensor:

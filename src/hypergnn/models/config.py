@@ -16,7 +16,7 @@ Residual = Literal["none", "initial"]
 Norm = Literal["none", "pair"]
 Activation = Literal["elu", "relu"]
 _MOST = {"hidden": 1 << 24, "heads": 1 << 24, "depth": 10_000, "steps": 10_000, "draws": 10_000}
-"""Beyond these numbers, a network cannot be made, or not in any time."""
+"""Larger networks cannot be made, or not in a reasonable time."""
 _OF_RESIDUAL = ("alpha", "theta", "layer_decay")
 _OF_RANDOM = ("steps", "draws", "row_dropout", "consistency", "temperature")
 _OF_BATCHES = ("batch_size", "fanout", "control_variates")
@@ -41,7 +41,9 @@ LATER = frozenset(
 
 @dataclass(frozen=True)
 class Config:
-    """All that decides what a trial gives, apart from its data and its seed. The defaults are the paper's, for Cora.
+    """All settings of a trial. With the data and the seed, they determine its result.
+
+    The defaults are the paper's, for Cora.
 
     Example:
         >>> Config(model="gat", hidden=16).changed()
@@ -114,7 +116,7 @@ class Config:
     """Whether layers sample only what has changed since the last epoch; see :class:`ControlVariates`."""
 
     def __post_init__(self) -> None:
-        """Refuse settings that cannot be."""
+        """Raise if a setting is invalid, or has no effect on this model."""
         check_choice("model", self.model, tuple(KINDS))
         check_choice("direction", self.direction, DIRECTIONS)
         if self.direction != "forward" and not KINDS[self.model].has_direction:
@@ -296,7 +298,7 @@ def paper_config(dataset: str, model: str = "hyper-conv") -> Config:
 
 
 def config_from(settings: dict[str, Any]) -> Config:
-    """A configuration from what :meth:`Config.settings` made of one, or raise if it has settings unknown here."""
+    """The configuration with settings that :meth:`Config.settings` returned; raise if some are unknown."""
     unknown = settings.keys() - {field.name for field in fields(Config)}
     if unknown:
         raise ValueError(f"unknown settings {', '.join(sorted(unknown))}: made by another version?")

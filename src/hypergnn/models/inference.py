@@ -152,7 +152,7 @@ def _rows(rows: Rows, start: int, stop: int, dtype: torch.dtype) -> Any:
 
 
 def _way_of(layer: Layer) -> Callable[[Layer, Any, Rows, int], Iterator[tuple[int, Tensor]]]:
-    """How the rows of a layer are computed. What a subclass changes and what hooks see needs a call of the layer."""
+    """How the rows of a layer are computed. Subclasses and layers with hooks are called as modules."""
     if not own_layers.structures_of(layer):
         return _by_rows
     return _convolved if _is_convolution(layer) and not own_layers.has_hooks(layer) else _by_blocks

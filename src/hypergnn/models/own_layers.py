@@ -73,7 +73,7 @@ def sizes(layers: Sequence[nn.Module] | None, n_features: int | None, n_classes:
 
 
 def made(config: Config, n_features: int, n_classes: int) -> Sequence[nn.Module]:
-    """The layers that the registered function of a model makes; what it raises becomes an error that names it."""
+    """The layers from the function that a model was registered with; its errors are raised again with its name."""
     make: Any = KINDS[config.model].layers
     try:
         found: Sequence[nn.Module] = make(config, n_features, n_classes)
@@ -171,7 +171,7 @@ def called(number: int, layer: nn.Module, x: Features, structures: Sequence[Any]
 
 
 def has_hooks(layer: nn.Module) -> bool:
-    """Whether somebody wants to see what the layer gets or returns: then it is called as a module."""
+    """Whether the layer has hooks, which run only if it is called as a module."""
     return bool(
         layer._forward_hooks
         or layer._forward_pre_hooks

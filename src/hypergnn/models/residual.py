@@ -90,7 +90,7 @@ def _start(network: Network, x: Features) -> Tensor:
 
 
 def _groups(n_layers: int, x: Tensor) -> int:
-    """In how many groups the layers are computed again; 1 for none.
+    """The number of groups of layers that are computed again in the backward pass; 1 if none are.
 
     A group stores its input, and two such tensors per layer while it is computed again.
     """

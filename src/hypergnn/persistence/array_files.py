@@ -46,7 +46,7 @@ def write(
 def write_stored(
     path: str | os.PathLike[str], kind: str, form: int, about: Mapping[str, Any], parts: Mapping[str, Stored]
 ) -> str:
-    """Write what is stored already, and return the checksum."""
+    """Write arrays that are already in the form in which files store them, and return the checksum."""
     from hypergnn import __version__
 
     text = json.dumps({"kind": kind, "format": form, "version": __version__, **about})

@@ -1,4 +1,4 @@
-"""Matrices in temporary files, for what need not fit in memory: they are mapped and disappear with the process."""
+"""Matrices in temporary files, for data larger than memory: they are mapped, and removed with the process."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ __all__ = ["Dropout", "HypergraphConv", "HypergraphData", "dropout"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import what needs PyG when it is first asked for."""
+    """Import names that need PyG when they are first used."""
     if name != "HypergraphData":
         raise AttributeError(f"module 'hypergnn.pyg' has no attribute {name!r}")
     from hypergnn.pyg.data import HypergraphData

@@ -18,7 +18,7 @@ class Projection(nn.Linear):
 
 
 class LazyProjection(nn.LazyLinear):
-    """The same, whose number of features is that of the first input."""
+    """The same; its number of features is taken from the first input."""
 
     cls_to_become = Projection  # type: ignore[assignment]
 

@@ -78,7 +78,7 @@ def _completed(own: Table) -> Table:
 
 
 def _measured(results: Results, tables: Mapping[str, Table]) -> list[Table]:
-    """All tables but those beyond the paper of which only what they share with the paper was measured."""
+    """All tables, except tables beyond the paper in which no cell of their own was measured."""
     return [table for name, table in tables.items() if name not in BEYOND or has_more_than_the_paper(table, results)]
 
 

@@ -59,7 +59,7 @@ def table(batches: Iterable[pa.RecordBatch]) -> pa.Table:
 
 
 def read(rows: pa.Table) -> Received:
-    """The arrays that :func:`written` has made rows of, whatever the order of the rows.
+    """The arrays that :func:`written` turned into rows; the rows may come in any order.
 
     Example:
         >>> sent = table(written(0, "sums", 7, np.eye(2)))

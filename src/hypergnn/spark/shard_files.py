@@ -19,7 +19,7 @@ Array = npt.NDArray[Any]
 
 KIND, FORMAT = "Shard", 1
 EXISTS, PAIR, VERTEX, HYPEREDGE = range(4)
-"""What a row is about: nothing but its shard, an incidence, a vertex or a hyperedge."""
+"""What a row describes: only its shard, an incidence, a vertex or a hyperedge."""
 ROWS = "to int, kind int, first long, second long, size long, weight double, sharers array<int>, x array<float>"
 WRITTEN = "number int, vertices long, incidences long, bytes long, sha256 string, problem string"
 PARTS = ("train", "val", "test")

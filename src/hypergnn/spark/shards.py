@@ -70,7 +70,7 @@ def write_shards(
         vertex: The caller's name of the column of vertices.
         features: A frame, and its column of arrays.
         labels: As the caller has given them.
-        process: The process of each vertex, likewise.
+        process: The process of each vertex, as the caller has given it.
     """
     check_size("n", n, minimum=1)
     if labels is not None and features is None:

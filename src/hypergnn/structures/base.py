@@ -31,9 +31,9 @@ Context = tuple[tuple[int, ...], tuple[Any, ...]]
 
 _ROLE = "role"
 STATIC = {_ROLE: "static"}
-"""Metadata of a field that is no tensor and decides what is computed: traced programs fix its value."""
+"""Metadata of a field that is not a tensor but affects results: traced programs treat its value as a constant."""
 LABEL = {_ROLE: "label"}
-"""Metadata of a field that decides nothing, such as names: torch does not see it, and exported programs lose it."""
+"""Metadata of a field that does not affect results, such as names: torch ignores it, exported programs drop it."""
 _of_tensors: WeakTensorKeyDictionary = WeakTensorKeyDictionary()
 
 
@@ -63,7 +63,7 @@ class Structure:
         )
 
     def __post_init__(self) -> None:
-        """Note how often the tensors have been changed so far; those of the inference mode do not count it."""
+        """Note how often the tensors have been changed so far; tensors made in inference mode do not count changes."""
         if torch.compiler.is_compiling():
             return
         values = [getattr(self, name) for name in self._names()]
@@ -90,10 +90,10 @@ class Structure:
             >>> H = Hypergraph.from_hyperedges([[0, 1], [1, 2]], n_vertices=3)
             >>> H.check()
             >>> _ = H.weight.mul_(2)
-            >>> H.check()
+            >>> H.check()  # doctest: +ELLIPSIS
             Traceback (most recent call last):
             ...
-            ValueError: a tensor of this Hypergraph was changed in place. Change a copy and make a new one of it.
+            ValueError: a tensor of this Hypergraph was changed in place. Change a copy, e.g. H.weight.clone(), and ...
         """
         if torch.compiler.is_compiling():
             return
@@ -108,7 +108,7 @@ class Structure:
             self._refuse_changes()
 
     def _trust(self) -> None:
-        """Note that it is sound; for callers that have made it of parts that are."""
+        """Note that it is sound; for callers that built it from sound parts."""
         object.__setattr__(self, "_sound", self.__dict__["_made"])
 
     def _comes_from(self, source: str) -> None:
@@ -117,7 +117,10 @@ class Structure:
 
     def _refuse_changes(self) -> None:
         kind = type(self).__name__
-        raise ValueError(f"a tensor of this {kind} was changed in place. Change a copy and make a new one of it.")
+        raise ValueError(
+            f"a tensor of this {kind} was changed in place. Change a copy, e.g. H.weight.clone(), and build a new "
+            f"{kind} from it."
+        )
 
     def _read(self) -> None:
         """Raise unless it is sound, and remember that it is; tensors without entries cannot be read."""
@@ -145,7 +148,7 @@ class Structure:
         """Raise unless the fields fit each other; their incidences are sound."""
 
     def _check_content(self) -> None:
-        """Raise unless what is stored twice is the same."""
+        """Raise if values that are stored twice differ."""
 
     def to(self, device: torch.device | str) -> Self:
         """The same structure with its tensors on ``device``."""
@@ -197,7 +200,7 @@ class Parts(Protocol):
         """The largest values of all processes, ``(batch, M, ...)``; ``values`` may be overwritten."""
 
     def highest_of_all(self, value: Tensor) -> Tensor:
-        """The largest values of all processes, entry by entry, of something that is not about hyperedges."""
+        """The largest values over all processes, entry by entry; not for values of hyperedges."""
 
 
 class TwoSided(Structure):
@@ -274,7 +277,7 @@ class TwoSided(Structure):
 
     @property
     def n_terms(self) -> int:
-        """Terms of each feature in a product with the transition, there and back: what it costs."""
+        """Number of terms per feature in a product with the transition, both ways: a measure of its cost."""
         return self.senders.n_pairs + self.receivers.n_pairs
 
     @property

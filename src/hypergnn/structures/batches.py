@@ -116,8 +116,8 @@ def batch(hypergraphs: Sequence[Hypergraph]) -> HypergraphBatch:
     """Join hypergraphs into one, side by side: vertices and hyperedges of the first, then those of the next, and so on.
 
     Put their features one below the other, ``torch.cat([x1, x2])``. Weights, centroids and times stay as they are. If
-    some vertices have names, all become pairs ``(member, name)``, with the number in place of a missing name;
-    hyperedges likewise.
+    some vertices have names, all become pairs ``(member, name)``, with the number in place of a missing name. The same
+    holds for hyperedges.
 
     Args:
         hypergraphs: The members, at least one, on one device.

@@ -40,7 +40,7 @@ class Block(TwoSided):
         made: Ids in the whole of the vertices that it makes, one per row of its result.
         attention: Whether each sender comes with all of its hyperedges, as a layer that attends needs it.
         vertex_names: What the vertices read are called, if new vertices join a hypergraph that names them.
-        hyperedge_names: What the hyperedges are called, likewise.
+        hyperedge_names: The names of the hyperedges, in the same case.
         direction: Which way it follows hyperedges that point; ``None`` if they do not.
         receiver_scale: Of a sampled block, by how much the drawn hyperedges of each receiver stand for all of them,
             ``(n_receivers,)`` float64.

@@ -53,7 +53,7 @@ def from_tensors(kind: type[DirectedHypergraph], stored: Any, labels: Mapping[st
 
 
 def check_content(H: DirectedHypergraph) -> None:
-    """Raise unless what is stored twice is the same."""
+    """Raise if values that are stored twice differ."""
     as_weight(H.weight, H.n_hyperedges)
     weight = H.weight.cpu() if bool((H.weight != 1).any()) else None
     sides = {"_sender_degree": H.tails, "_receiver_degree": H.heads}

@@ -37,7 +37,7 @@ Side = tuple[Incidence, Tensor]
 
 
 class Editable(TwoSided):
-    """A structure of which edits make new ones."""
+    """A structure whose edits return new structures."""
 
     if TYPE_CHECKING:  # fields of the dataclasses
         vertex_names: Names | None
@@ -253,7 +253,7 @@ def with_rows(old: Incidence, n_new: int) -> Incidence:
 
 
 def updated(degree: Tensor, pairs: Incidence, weight: Tensor, rows: Ids) -> Tensor:
-    """Degrees of which those of some rows are summed again, in the order in which a new structure sums them."""
+    """The degrees, with those of some rows summed again in the order that a new structure uses."""
     if rows.size == 0:
         return degree
     places, sizes = pairs.pairs_of(rows)
@@ -266,7 +266,7 @@ def updated(degree: Tensor, pairs: Incidence, weight: Tensor, rows: Ids) -> Tens
 
 
 def continued(degree: Tensor, new: Incidence, weight: Tensor) -> Tensor:
-    """Degrees to which those of new columns are added, one after the other, as a new structure sums them."""
+    """The degrees plus those of new columns, added one after the other as in a new structure."""
     sums = degree.clone()
     of_pairs = np.repeat(weight.numpy(), np.diff(new.back_offsets.numpy()))  # by column: costs nothing per row
     np.add.at(sums.numpy(), new.back_members.numpy(), of_pairs)

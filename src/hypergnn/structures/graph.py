@@ -102,7 +102,7 @@ class Graph(StoredStructure):
 
     @property
     def n_terms(self) -> int:
-        """Terms of each feature in a sum over neighbours: what it costs."""
+        """Number of terms per feature in a sum over neighbours: a measure of its cost."""
         return self.links.n_pairs
 
     @property

@@ -31,7 +31,7 @@ class Known(NamedTuple):
     n_rows: int
     n_columns: int
     links: tuple[ref[Tensor], ...] = ()
-    """References that forget this entry when a tensor is gone, whose number another may get."""
+    """Weak references that remove this entry when a tensor is deleted, because another tensor may get its id."""
 
 
 KNOWN: dict[tuple[int, ...], Known] = {}
@@ -134,8 +134,8 @@ class Incidence(NamedTuple):
             return self._checked()
         if known.changes != _changes(self):
             raise ValueError(
-                "the ids of a structure were changed in place, and what was computed of them is no longer true. Change "
-                "a copy, e.g. H.hyperedge.clone(), and make a new structure of it."
+                "the ids of a structure were changed in place, so that results computed from them no longer hold. "
+                "Change a copy, e.g. H.hyperedge.clone(), and build a new structure from it."
             )
         return known
 

@@ -18,7 +18,7 @@ from hypergnn.structures.base import Structure
 from hypergnn.structures.incidence import Incidence
 
 AT_ONCE = 1 << 20
-"""Number of entries up to which a file is checked as soon as it is loaded."""
+"""Files with at most this many entries are checked when they are loaded."""
 
 
 class StoredStructure(Structure):
@@ -106,7 +106,7 @@ class StoredStructure(Structure):
         return all(_are_equal(getattr(self, one.name), getattr(other, one.name)) for one in fields(self) if one.compare)
 
     def _to_tensors(self) -> dict[str, Tensor]:
-        """What a file holds of it, without what its offsets tell."""
+        """What a file stores of it: all but what follows from its offsets."""
         raise NotImplementedError
 
     @classmethod
@@ -119,7 +119,7 @@ class StoredStructure(Structure):
         raise NotImplementedError
 
     def _verify(self) -> None:
-        """Raise unless all fields are what they are when it is built again, up to the rounding of sums."""
+        """Raise unless all fields are equal, up to rounding, to those of a structure built from the same pairs."""
         again = self._rebuilt()
         for name in self._names():
             stored, built = getattr(self, name), getattr(again, name)
@@ -135,7 +135,7 @@ class _Stored:
         self._kind, self._tensors = kind, dict(tensors)
 
     def take(self, name: str, usual: Tensor | None = None) -> Tensor:
-        """A tensor of the file; the usual one, whose shape and dtype it must have, where the file has none."""
+        """A tensor of the file with the shape and dtype of ``usual``; ``usual`` itself if the file does not have it."""
         found = self._tensors.pop(name) if usual is None else self._tensors.pop(name, usual)
         if usual is not None and (found.shape, found.dtype) != (usual.shape, usual.dtype):
             raise ValueError(f"{name} must be {usual.dtype} {tuple(usual.shape)}; got {found.dtype} {found.shape}.")
@@ -153,7 +153,7 @@ class _Stored:
 
 @contextmanager
 def _damage_of(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Say of whatever is wrong with the content of a file that the file is damaged."""
+    """Report any error in the content of a file as a damaged file."""
     try:
         yield
     except (AttributeError, KeyError, TypeError, ValueError, RuntimeError, IndexError) as error:

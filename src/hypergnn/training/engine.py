@@ -239,7 +239,7 @@ def _use(network: Network, parameters: Parameters) -> None:
 
 
 def _losses(scores: Tensor, part: Part) -> Tensor:
-    """The loss of each trial, or what the rows of this process add to it."""
+    """The loss of each trial or, with several processes, the share of this process."""
     if part.rows.numel() == 0:  # of several processes: the gradient still has to pass through
         return 0 * scores.sum(dim=(1, 2))
     losses = losses_of(scores, part.y, part.rows, part.weight)

@@ -86,7 +86,7 @@ def in_order(data: Dataset, model: SavedModel) -> Dataset:
 
 
 def _check_directions(data: Dataset, model: SavedModel) -> None:
-    """Raise if the hyperedges of the data point and those of training did not, or the other way round."""
+    """Raise unless the hyperedges of the data are directed exactly if those of training were."""
     points, pointed = isinstance(data.hypergraph, DirectedHypergraph), model.about.get("directed")
     if pointed is None or points == pointed or model.network.config.direction == "undirected":
         return

@@ -84,7 +84,7 @@ class Processes(Team):
         return worker
 
     def receive(self) -> Iterator[tuple[_Process, Any]]:
-        """Wait until a worker sends or ends; check those that do neither."""
+        """Wait until a worker sends a message or ends; check the workers that do neither."""
         watched = {end: worker for worker in self.workers for end in (worker.connection, worker.end)}
         ready = {watched[end] for end in wait(list(watched), CHECK)}
         for worker in list(self.workers):

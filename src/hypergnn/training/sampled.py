@@ -96,7 +96,7 @@ def train_sampled(
 
 
 class _Run:
-    """A trial in training: the state that checkpoints hold, and what is made of the data."""
+    """A trial in training: the state that checkpoints store, and what was prepared from the data."""
 
     def __init__(
         self,

@@ -16,7 +16,7 @@ class Loss:
     """How a worker ended before its batch was finished."""
 
     cause: str
-    """What happened and why, as far as it is known; it completes the sentence "the worker …"."""
+    """What happened, and why if known; it completes the sentence "the worker …"."""
     exit_code: int | None = None
     """Exit code of the process, negative for a signal; ``None`` for a thread, or if it is unknown."""
 

@@ -79,8 +79,8 @@ def fit(
         on_progress: Called several times a second and after each finished trial, in this thread.
         on_epoch: Called after each epoch as ``on_epoch(epoch, losses)`` with the :class:`Losses` of the trials trained
             together, in this thread; training then takes place in this process, with one job. If it returns ``True``,
-            the run stops: finished trials stay, those in training are dropped. What it raises leaves ``fit``. It
-            changes no result.
+            the run stops: finished trials stay, those in training are dropped. Its exceptions propagate from ``fit``.
+            It does not affect the results.
         progress: Whether to show a progress line, in a notebook or on a terminal.
         start: A model to continue, loaded with :func:`hypergnn.load`: every trial starts from its parameters. The data
             may have other vertices and hyperedges, but must have its features, and no other classes; ``config`` is that
@@ -200,7 +200,7 @@ def _check_checkpoints(config: Config, every: int | None, out: str | os.PathLike
 
 
 def _check_batches(config: Config, batch: int | None, jobs: int | None) -> None:
-    """Raise if trials can be trained neither together nor one by one as these arguments say."""
+    """Raise if ``batch`` or ``jobs`` do not fit the configuration, or joblib is connected to other workers."""
     if batch is not None:
         check_size("batch", batch, minimum=1)
     if config.batch_size is None:

@@ -50,6 +50,13 @@ MUTANTS = [
         f"{OWN}::test_attention_of_both_kinds",
     ),
     Mutant(
+        "products of receivers over the pairs of senders",
+        "hypergnn.functional.steps:pair_product",
+        value("pairs"),
+        "H.senders",
+        f"{OWN}::test_products_of_both_ends_of_an_incidence",
+    ),
+    Mutant(
         "a row is not nearest to itself",
         "hypergnn.functional.near_rows:nearest_rows",
         value("chosen"),

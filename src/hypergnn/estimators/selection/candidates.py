@@ -269,7 +269,7 @@ class Forest:
 
 
 def grow(kind: Any, x: Any, context: Context) -> tuple[Any, Array]:
-    """Fit trees to labelled rows; return them and what those say of each row that have not seen it."""
+    """Fit trees to labelled rows; return them, and for each row the prediction of the trees that have not seen it."""
     known = context.known
     forest = kind(
         n_estimators=TREES,

@@ -1,4 +1,4 @@
-"""In how many hyperedges a row is, and how large these are: what sums and means over hyperedges no longer show."""
+"""The number and sizes of the hyperedges of a row, which sums and means over hyperedges do not show."""
 
 from __future__ import annotations
 

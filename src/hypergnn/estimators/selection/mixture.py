@@ -16,7 +16,7 @@ _SHARPNESS = np.exp(np.linspace(-1.8, 1.8, 13))
 _LEAST = 0.03
 """A candidate with a smaller weight is left out."""
 _MANY = 100
-"""With so many labels, the accuracy of candidates can be told apart."""
+"""From this number of labels on, accuracies are precise enough to tell candidates apart."""
 
 
 def sharpen(p: Array, sharpness: float, floor: float = 1e-3) -> Array:

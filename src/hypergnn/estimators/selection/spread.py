@@ -30,7 +30,7 @@ Array = npt.NDArray[Any]
 
 REACHES = (0.5, 0.85, 0.97)
 DOUBTS = (0.03, 0.3, 3.0)
-"""How much what is known without the hypergraph counts, in units of what usually reaches a row."""
+"""The weight of the prediction without the hypergraph, in units of what usually reaches a row."""
 _COLUMNS = 400
 
 
@@ -51,7 +51,7 @@ class Spread:
     def __init__(
         self, name: str, base: Candidate | None = None, base_scores: Array | None = None, sharpness: float = 1.0
     ) -> None:
-        """Name it; ``base_scores`` are what the base, so sharpened, says of the labelled rows without their labels."""
+        """Name it; ``base_scores`` are the sharpened scores of the base for the labelled rows, without their labels."""
         self.name, self.base, self._base_scores, self._sharpness = name, base, base_scores, sharpness
         self.strength = Strength(REACHES[0], DOUBTS[1], rare=False)
 

@@ -172,7 +172,7 @@ class Contexts:
 
 
 class SampledContexts:
-    """The vectors of contexts, of which drawn ones are told from those that there are."""
+    """Context vectors, trained to tell real contexts from random ones."""
 
     def __init__(self, n_vertices: int, dimensions: int) -> None:
         """Draw the vectors."""

@@ -70,12 +70,13 @@ def with_system(table: Table, kind: type[System]) -> Table:
     """A table of systems with a row for one of the user's own, on each of its datasets.
 
     Raises:
-        ValueError: If the system has the title of a row that there is already.
+        ValueError: If the table already has a row with the title of the system.
         TypeError: If it is no dataclass, or a setting is of another type than JSON has.
     """
     names = {cell.name for cell in table.cells}
     if kind.title in table.rows or any(f"{cell.dataset}/{kind.title}" in names for cell in table.cells):
-        raise ValueError(f"title of {kind.__name__} must be new to {table.name}; it has a row {kind.title!r} already.")
+        has = f"the table {table.name} already has a row {kind.title!r}"
+        raise ValueError(f"title of {kind.__name__} must be new; {has}.")
     datasets = list(dict.fromkeys(cell.dataset for cell in table.cells))
     return replace(table, cells=(*table.cells, *_cells_of(table.name, kind, datasets, strict=True)))
 
