@@ -16,13 +16,13 @@ from support.tables import SMALL, cell, compact, trial
 import hypergnn as hg
 from hypergnn.experiments import measures, runner
 from hypergnn.experiments.beyond import BEYOND
-from hypergnn.experiments.cells import Published
-from hypergnn.experiments.claims import claims_of
+from hypergnn.experiments.cells import Elsewhere, Published
+from hypergnn.experiments.claims import Claim, claims_of
 from hypergnn.experiments.ensembles import read_ensembles
 from hypergnn.experiments.identity import LEAST_TRIALS, identity_of
 from hypergnn.experiments.jobs import _OF_MODEL, runs_of
 from hypergnn.experiments.markdown import BEGIN, END, readme_table, results_page, with_table
-from hypergnn.experiments.paper import MAX_EPOCHS, STAND_IN, TABLES, cell_of
+from hypergnn.experiments.paper import MAX_EPOCHS, NAMES, STAND_IN, TABLES, cell_of
 from hypergnn.experiments.remarks import remarks_of
 from hypergnn.experiments.results import COMPACT, MEASURED, MEASURES, Origin, Results, recorded
 from hypergnn.experiments.run_notes import CLOCK, seconds_of
@@ -31,6 +31,7 @@ from hypergnn.experiments.statistics import compare, summarise, verdict
 from hypergnn.experiments.text import as_text, line_of, verdict_of
 from hypergnn.experiments.verdicts import CLAIM_VERDICTS, Verdict
 from hypergnn.models import KINDS, Config
+from hypergnn.report.tables import words_of
 from hypergnn.structures.shared_graph import SharedGraph
 from hypergnn.training import fit, ledger
 from hypergnn.training.pairwise import MOST_LINKS, with_graph
@@ -99,6 +100,24 @@ def test_the_claims_of_the_paper_agree_with_its_own_numbers():
             better, worse = (cell_of(table, name).published for name in (comparison.better, comparison.worse))
             if better and worse:
                 assert better.mean >= worse.mean, comparison
+
+
+def test_claims_about_cells_of_other_tables_and_their_words():
+    table = TABLES["skip"]
+    comparison = next(one for one in table.comparisons if one.worse == Elsewhere("baselines", "cora/hyper-conv"))
+    better, worse = cell_of(table, comparison.better), cell_of(table, comparison.worse)
+    assert (better.table, worse.table) == ("skip", "baselines")
+    claim = Claim(table, comparison, better, worse, compare([2.0, 3.0], [1.0, 2.5]))
+    assert claim.parts == ("Hyper-Conv. with skip", "Hyper-Conv. without skip", "Cora", "λ = 1e-3")
+    assert claim.words == "Hyper-Conv. with skip better than Hyper-Conv. without skip (Cora, λ = 1e-3)"
+    assert words_of(claim).endswith("(Cora, λ\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}1e-\N{WORD JOINER}3)")
+    assert all(one.column == f"{NAMES[one.dataset]}, {one.setting}" for one in table.cells)
+    kept = table.only("cora/hyper-conv/1e-3").comparisons
+    assert kept == (comparison,), "both cells of others are left out"
+    hidden = TABLES["hidden"]
+    first = hidden.comparisons[0]
+    claim = Claim(hidden, first, cell_of(hidden, first.better), cell_of(hidden, first.worse), compare([2.0, 3.0], [1.0, 2.5]))
+    assert words_of(claim) == claim.words
 
 
 def test_cells_differ_from_the_papers_settings_only_in_what_their_table_is_about():
