@@ -58,6 +58,8 @@ DESCRIPTIONS = {
 }
 WITHOUT_FILES = {"digits": "scikit-learn", "arrows": "generated", "wine": "scikit-learn"}
 """Where datasets come from that have no files."""
+DRAWN = frozenset({"20news", *WITHOUT_FILES})
+"""Datasets whose split is drawn; the others have a published one."""
 
 
 class DataError(ValueError):
