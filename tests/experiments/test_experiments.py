@@ -564,7 +564,11 @@ def test_the_page_says_what_does_not_hold():
     assert "12 trials of 4 settings, 12.0 hours of one core" in page
     assert "| GCN\\* | Cora | 84.00 ± 0.10 | 3 | 83.75 … 84.25 | 81.80 | above |" in page
     assert "| Cora | edges | 5278 |  |  | 5429 | counted differently |" in page
-    assert "Our means minus the published ones: -2.43 to +2.20 points" in page
+    assert "Means of our networks minus the published ones: -2.43 to +2.20 points" in page
+    assert "Verdicts on cells: above: 2, below: 2. Means" in page
+    system = TABLES["sota"].cell("cora/Multilayer Perceptron")
+    more = runs | {system.run: [trial(0, 40.0), trial(1, 40.5)]}
+    assert "Verdicts on cells: above: 2, below: 3 (1 by systems of others). Means" in results_page(Results(more, {}))
     assert "Verdicts on claims: holds: 2, not shown: 0, reversed: 1. Those that do not hold are" in page
     assert "not chance" not in page
     against, unshown = page.partition("## Claims of the paper that do not hold")[2].split("\nNot shown: ")
@@ -666,7 +670,7 @@ def test_trials_of_today_are_like_the_recorded_ones():
 def test_means_that_all_lie_above_are_called_no_chance_on_the_page_and_in_the_readme():
     cells = [one for name in ("skip", "baselines") for one in TABLES[name].cells if one.published is not None]
     runs = {one.run: [trial(0, one.published.mean + 1)] for one in cells}
-    statement = "All 30 of our means lie above the published ones, by 1.00 points in the median. This is not chance"
+    statement = "All 30 means of our networks lie above the published ones, by 1.00 points in the median. This is not chance"
     page, readme = results_page(Results(runs, {})), readme_table(Results(runs, {}))
     assert statement in page
     assert statement in readme
