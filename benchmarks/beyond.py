@@ -18,8 +18,8 @@ _NOTHING = (
     "benchmarks.report` writes the table into this section."
 )
 _HOW = (
-    "Each case is measured in one run, with both contestants taking turns; see `benchmarks/batches.py`, `several.py` and\n"
-    "`spark.py`."
+    "Each case is measured in one run, with both contestants taking turns; see `benchmarks/batches.py`, `several.py`\n"
+    "and `spark.py`."
 )
 
 

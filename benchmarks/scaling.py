@@ -22,12 +22,12 @@ _UNCHECKED = """\
 `python -m benchmarks.every --cases several.shard-growth several.shard-step` compares the formulas with 10⁵ to 10⁸
 incidences, and `python -m benchmarks.report` writes the table into this section."""
 _HOW_CHECKED = """\
-`python -m benchmarks.several --cases shard-growth shard-step` measures 10⁵ to 10⁸ incidences, as far as they fit, with 20
-incidences per vertex, 40 per hyperedge and Pareto sizes. A network with two layers, 64 → 64 → 16, which sums rows of 64 and
-of 16 numbers; two processes:"""
+`python -m benchmarks.several --cases shard-growth shard-step` measures 10⁵ to 10⁸ incidences, as far as they fit, with
+20 incidences per vertex, 40 per hyperedge and Pareto sizes. A network with two layers, 64 → 64 → 16, which sums rows of
+64 and of 16 numbers; two processes:"""
 _WHY = """\
-The start is the memory of a process before it has any data: Python, torch and the compiled loops. The bytes agree because
-they are counted from the routes that the exchange uses. The time is that of β as measured in
+The start is the memory of a process before it has any data: Python, torch and the compiled loops. The bytes agree
+because they are counted from the routes that the exchange uses. The time is that of β as measured in
 [Performance](performance.md#bandwidth), the bandwidth of reading memory in order; a sum reads rows in any order."""
 
 
@@ -101,7 +101,9 @@ def _structure(case: dict[str, Any] | None) -> str:
         row("`load(verify=True)`, processor time", "", "load", "verify_seconds", unit="s"),
         row("one training step as above, peak memory of the whole process", "8 GB", "step", "peak_bytes"),
     ]
-    head = "| | limit in the tests |\n|---|---|" if case is None else "| | measured | limit in the tests |\n|---|---|---|"
+    head = (
+        "| | limit in the tests |\n|---|---|" if case is None else "| | measured | limit in the tests |\n|---|---|---|"
+    )
     return "\n".join([head, *filter(None, rows), *_small([case])])
 
 

@@ -116,7 +116,9 @@ def test_claims_about_cells_of_other_tables_and_their_words():
     assert kept == (comparison,), "both cells of others are left out"
     hidden = TABLES["hidden"]
     first = hidden.comparisons[0]
-    claim = Claim(hidden, first, cell_of(hidden, first.better), cell_of(hidden, first.worse), compare([2.0, 3.0], [1.0, 2.5]))
+    claim = Claim(
+        hidden, first, cell_of(hidden, first.better), cell_of(hidden, first.worse), compare([2.0, 3.0], [1.0, 2.5])
+    )
     assert words_of(claim) == claim.words
 
 
@@ -670,7 +672,9 @@ def test_trials_of_today_are_like_the_recorded_ones():
 def test_means_that_all_lie_above_are_called_no_chance_on_the_page_and_in_the_readme():
     cells = [one for name in ("skip", "baselines") for one in TABLES[name].cells if one.published is not None]
     runs = {one.run: [trial(0, one.published.mean + 1)] for one in cells}
-    statement = "All 30 means of our networks lie above the published ones, by 1.00 points in the median. This is not chance"
+    statement = (
+        "All 30 means of our networks lie above the published ones, by 1.00 points in the median. This is not chance"
+    )
     page, readme = results_page(Results(runs, {})), readme_table(Results(runs, {}))
     assert statement in page
     assert statement in readme

@@ -59,8 +59,9 @@ def open_table(what: str, table: Any, asked: Mapping[Role, str | None]) -> Opene
         roles = _choose(list(names), asked)
         chosen = {role: name for role, name in roles.items() if name is not None}
         text = [name for role, name in chosen.items() if role != "weight"]
-        content = read_table(table, None if what == "features" else chosen.items(), text=text)
-        holders = [role for role in ("vertex", "source", "target") if role in roles]
+        needed = None if what == "features" else [(str(role), name) for role, name in chosen.items()]
+        content = read_table(table, needed, text=text)
+        holders: list[str] = [role for role in ("vertex", "source", "target") if role in roles]
         ids = {role: _ids(content.columns[roles[role]], roles[role]) for role in holders}
         for role in holders if what in ("features", "labels") else ():
             _check_once(ids[role], roles[role])
