@@ -14,8 +14,12 @@ Suites = Mapping[str, dict[str, Any]]
 _HEAD = """| what | bar | measured | reached | command |
 |---|---|---|---|---|"""
 _NOTHING = (
-    "Nothing is recorded yet. `make bench` measures everything; `python -m benchmarks.every --cases batches.speed\n"
-    "several.shard-step` measures some cases and adds them, and `python -m benchmarks.report` writes this page."
+    "`make bench` measures training on sampled batches, in several processes, on Dask and on Spark, and `python -m\n"
+    "benchmarks.report` writes the table into this section."
+)
+_HOW = (
+    "Each case is measured in one run, with both contestants taking turns; see `benchmarks/batches.py`, `several.py`\n"
+    "and `spark.py`."
 )
 
 
@@ -122,7 +126,7 @@ def section(suites: Suites) -> str:
         return _NOTHING
     rows = "\n".join(line.row(suites) for line in LINES)
     machines = sorted({_shown(one) for suite in suites.values() for one in _machines(suite)})
-    return f"{_HEAD}\n{rows}\n\nMeasured on {'; '.join(machines)}."
+    return f"{_HEAD}\n{rows}\n\nMeasured on {'; '.join(machines)}.\n\n{_HOW}"
 
 
 def _number(case: dict[str, Any], path: tuple[str, ...]) -> float | None:

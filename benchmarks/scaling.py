@@ -18,6 +18,17 @@ WIDTHS = (64, 16)
 """Widths in which the two layers of the measured network sum."""
 BYTES = 4
 NOT_MEASURED = "not measured"
+_UNCHECKED = """\
+`python -m benchmarks.every --cases several.shard-growth several.shard-step` compares the formulas with 10⁵ to 10⁸
+incidences, and `python -m benchmarks.report` writes the table into this section."""
+_HOW_CHECKED = """\
+`python -m benchmarks.several --cases shard-growth shard-step` measures 10⁵ to 10⁸ incidences, as far as they fit, with
+20 incidences per vertex, 40 per hyperedge and Pareto sizes. A network with two layers, 64 → 64 → 16, which sums rows of
+64 and of 16 numbers; two processes:"""
+_WHY = """\
+The start is the memory of a process before it has any data: Python, torch and the compiled loops. The bytes agree
+because they are counted from the routes that the exchange uses. The time is that of β as measured in
+[Performance](performance.md#bandwidth), the bandwidth of reading memory in order; a sum reads rows in any order."""
 
 
 class Sizes(NamedTuple):
@@ -69,7 +80,11 @@ def page(suites: beyond.Suites | None = None, results: dict[str, Any] | None = N
 
 
 def _structure(case: dict[str, Any] | None) -> str:
+    """What one process needs beside the limits of the tests; the limits alone if nothing was measured."""
+
     def row(what: str, limit: str, *path: str, unit: str = "GB") -> str:
+        if case is None:
+            return f"| {what} | {limit} |" if limit else ""
         found: Any = case
         for name in path:
             found = None if found is None else found.get(name)
@@ -86,7 +101,10 @@ def _structure(case: dict[str, Any] | None) -> str:
         row("`load(verify=True)`, processor time", "", "load", "verify_seconds", unit="s"),
         row("one training step as above, peak memory of the whole process", "8 GB", "step", "peak_bytes"),
     ]
-    return "\n".join([*rows, *_small([case])])
+    head = (
+        "| | limit in the tests |\n|---|---|" if case is None else "| | measured | limit in the tests |\n|---|---|---|"
+    )
+    return "\n".join([head, *filter(None, rows), *_small([case])])
 
 
 def _bandwidth(results: dict[str, Any]) -> float | None:
@@ -100,13 +118,14 @@ def _checked(several: dict[str, Any], bandwidth: float | None) -> str:
     cases = [case for case in growth.values() if isinstance(case, dict)]
     cases += [several["shard-step"]] if "shard-step" in several else []
     if not cases:
-        return "Nothing is recorded yet: run the command above, then `python -m benchmarks.report`."
+        return _UNCHECKED
     head = (
         "| incidences | κ | bytes sent per exchange, formula | measured | memory of one process beyond the start, "
         "formula | measured | time of one process, formula | measured |\n|---|---|---|---|---|---|---|---|"
     )
     rows = [_checked_row(case, bandwidth) for case in sorted(cases, key=lambda case: case["incidences"])]
-    return "\n".join([head, *rows, *_small([growth, several.get("shard-step")])])
+    table = "\n".join([head, *rows, *_small([growth, several.get("shard-step")])])
+    return f"{_HOW_CHECKED}\n\n{table}\n\n{_WHY}"
 
 
 def _checked_row(case: dict[str, Any], bandwidth: float | None) -> str:

@@ -57,10 +57,11 @@ def test_list_says_what_is_available(capsys, monkeypatch, tmp_path):
     rows = {row["name"]: row["source"] for row in json.loads(capsys.readouterr().out)}
     assert rows == dict.fromkeys(datasets.available()) | WITHOUT_FILES
     assert main(["data", "list"]) == 0
-    head, first, *_ = capsys.readouterr().out.splitlines()
+    head, first, *others = capsys.readouterr().out.splitlines()
     assert head.split() == ["name", "description", "source"]
     assert first.startswith("cora ")
     assert first.endswith("  to be downloaded")
+    assert any(one.startswith("digits ") and one.endswith("  scikit-learn, no download") for one in others)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
+import re
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ from support import real_data
 
 import hypergnn as hg
 from hypergnn.datasets import linqs, planetoid, published
-from hypergnn.datasets.catalogue import BUNDLES, DESCRIPTIONS, WITHOUT_FILES
+from hypergnn.datasets.catalogue import BUNDLES, DESCRIPTIONS, DRAWN, WITHOUT_FILES
 
 # The paper's Table 1, and what the files hold: see docs/datasets.md.
 CITATIONS = {
@@ -55,6 +57,24 @@ SPLITS = {"cora": (140, 500, 1000), "citeseer": (120, 500, 1000), "pubmed": (60,
 def test_every_name_has_files_or_a_source_without():
     assert DESCRIPTIONS.keys() == BUNDLES.keys() | WITHOUT_FILES.keys()
     assert published._WITHOUT_FILES.keys() == WITHOUT_FILES.keys()
+
+
+def test_the_documentation_lists_every_dataset():
+    guide = (Path(__file__).parents[2] / "docs/datasets.md").read_text()
+    table = guide.partition("## What they are")[2].partition("\n\nA drawn split")[0]
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines() if line.startswith("| `")]
+    names = {name: row for row in rows for name in re.findall(r"`(.*?)`", row[0])}
+    assert set(names) == set(hg.datasets.available())
+    assert {name for name, row in names.items() if row[-1].startswith("drawn")} == DRAWN
+
+
+def test_the_docstring_of_load_lists_datasets_without_files_and_with_drawn_splits():
+    text = " ".join(hg.datasets.load.__doc__.split())
+    without, drawn = re.search(
+        r"if omitted\. ([^.]*) have no files\. seed: Selects the random split of (.*?);", text
+    ).groups()
+    assert set(re.findall(r"``(.*?)``", without)) == set(WITHOUT_FILES)
+    assert set(re.findall(r"``(.*?)``", drawn)) == DRAWN
 
 
 @pytest.mark.parametrize("name", CITATIONS)
@@ -170,22 +190,41 @@ def test_split_needs_whole_numbers_of_vertices(option, least):
 
 
 def test_options_without_effect_are_refused():
-    with pytest.raises(ValueError, match="seed must be omitted for cora"):
-        hg.datasets.load("cora", seed=0)
-    with pytest.raises(ValueError, match="data_dir must be omitted for digits"):
-        hg.datasets.load("digits", data_dir=".")
+    for name in DESCRIPTIONS.keys() - DRAWN:
+        with pytest.raises(ValueError, match=f"seed must be omitted for {name}, whose split is published"):
+            hg.datasets.load(name, seed=0)
+    for name in WITHOUT_FILES:
+        with pytest.raises(ValueError, match=f"data_dir must be omitted for {name}, which has no files"):
+            hg.datasets.load(name, data_dir=".")
     with pytest.raises(ValueError, match=r"one of 'cora', 'citeseer', .*; got 'Cora'"):
         hg.datasets.load("Cora")
 
 
-def test_digits_hyperedges_are_nearest_neighbours():
-    data = hg.datasets.load("digits")
+def test_wine_has_measurements_of_one_scale_and_a_small_split():
+    data, again, other = (hg.datasets.load("wine", seed=seed) for seed in (None, 0, 1))
+    numbers = data.statistics()
+    assert [numbers[name] for name in ("vertices", "hyperedges", "incidences", "features")] == [178, 178, 1958, 13]
+    assert numbers["classes"] == {"class_0": 59, "class_1": 71, "class_2": 48}
+    assert data.graph is None
+    np.testing.assert_allclose(data.x.mean(0), 0, atol=1e-6)
+    np.testing.assert_allclose(data.x.std(0), 1, atol=1e-6)
+    parts = (data.train, data.val, data.test)
+    assert [part.size for part in parts] == [15, 45, 118]
+    assert sorted(np.concatenate(parts)) == list(range(178)), "each wine is in one part"
+    assert np.bincount(data.y[data.train]).tolist() == [5, 5, 5]
+    assert data.train.tolist() == again.train.tolist() != other.train.tolist()
+    assert data.train[:5].tolist() == [5, 7, 33, 54, 55], "the same in every version of NumPy"
+
+
+@pytest.mark.parametrize("name", ["digits", "wine"])
+def test_hyperedges_are_nearest_neighbours(name):
+    data = hg.datasets.load(name)
     distance = torch.cdist(torch.from_numpy(data.x).double(), torch.from_numpy(data.x).double())
     nearest = distance.kthvalue(11, dim=1).values  # the first is the point itself
     members = data.hypergraph.incidence.back_members.reshape(-1, 11).long()
     reached = distance.gather(1, members)
     torch.testing.assert_close(reached.max(dim=1).values, nearest)
-    assert (members == torch.arange(1797)[:, None]).sum(dim=1).eq(1).all()
+    assert (members == torch.arange(data.hypergraph.n_vertices)[:, None]).sum(dim=1).eq(1).all()
 
 
 @pytest.mark.slow

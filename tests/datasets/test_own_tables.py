@@ -81,6 +81,16 @@ def test_columns_are_found_by_name_by_position_or_as_asked():
     assert from_tables(incidences={**by_place, "heavy": [5, 6]}, weight="heavy").hypergraph.weight.tolist() == [5, 6]
 
 
+def test_columns_may_be_called_like_a_role():
+    table = {"vertex": ["a", "b", "a"], "hyperedge 0": ["x", "x", "y"], "hyperedge": ["p", "q", "q"]}
+    data = from_tables(incidences=table, hyperedge=["hyperedge", "hyperedge 0"])
+    assert data.construction == "vertex × hyperedge, hyperedge 0"
+    names = [tuple(name) for name in data.hypergraph.hyperedge_names]
+    assert sorted(names) == [("hyperedge", "p"), ("hyperedge", "q"), ("hyperedge 0", "x"), ("hyperedge 0", "y")]
+    named = from_tables(incidences=table | {"hyperedge weight": [1, 2, 3]})
+    assert named.construction == "vertex × hyperedge"
+
+
 def test_weights_of_a_csv_file_are_numbers(tmp_path):
     path = write(tmp_path, "a.csv", {"vertex": ["a", "b"], "hyperedge": ["7", "8"], "weight": [0.5, 2]})
     assert from_tables(incidences=path).hypergraph.weight.tolist() == [0.5, 2]
@@ -246,6 +256,7 @@ def changed(table, **columns):
         ({"incidences": changed(INCIDENCES, weight=[1, 2, 3, 3, 3])}, ValueError, r"incidences: .* 'x' has"),
         ({"incidences": {"vertex": ["a"]}}, ValueError, r"incidences: the table must have a column for the hyperedge"),
         ({"vertex": "id"}, ValueError, r"incidences: vertex must name a column; got 'id'\. The columns are 'vertex'"),
+        ({"hyperedge": ["hyperedge", "no"]}, ValueError, r"incidences: hyperedge must name a column; got 'no'\."),
         ({"hyperedge": "vertex"}, ValueError, r"must be in different columns; both are in 'vertex'"),
         ({"incidences": {"vertex": [], "hyperedge": []}, "features": None, "labels": None}, ValueError, r"no rows"),
         ({"incidences": 3}, TypeError, r"incidences: table must be"),

@@ -31,7 +31,7 @@ from hypergnn.experiments.systems.rows import Inapplicable, with_data, with_syst
 from hypergnn.experiments.text import as_text, line_of, verdict_of
 from hypergnn.experiments.verdicts import Verdict
 from hypergnn.report import write
-from hypergnn.training import Failure, ledger
+from hypergnn.training import ledger
 
 ROOT = Path(__file__).parents[2]
 
@@ -48,8 +48,8 @@ def here(monkeypatch):
     def answers(system, data, missing, _):
         for seed in missing:
             head, body = worker._trial(system, data, seed)
-            if "error" in head:
-                yield Failure(seed, head["error"])
+            if (failure := running.failure_in(head, seed)) is not None:
+                yield failure
                 return
             yield seed, head, np.frombuffer(body).reshape(head["shape"])
 
@@ -181,6 +181,17 @@ def test_labels_of_test_vertices_are_hidden(data, tmp_path):
     assert (record.train_accuracy, record.val_accuracy) == (100, 100)
     assert record.test_accuracy < 20
     assert (running._hidden(data).y[data.val] == data.y[data.val]).all()
+
+
+def test_only_an_error_of_its_own_says_that_a_system_does_not_apply(data):
+    head, _ = worker._trial(Faulty(how="lacks links"), data, 0)
+    assert head == {"inapplicable": "it needs a list of links."}
+    failure = running.failure_in(head, 0)
+    assert failure.cause == "does not apply: it needs a list of links."
+    assert failure.inapplicable == "it needs a list of links."
+    other = running.failure_in({"error": "does not apply: so it prints."}, 0)
+    assert (other.cause, other.inapplicable) == ("does not apply: so it prints.", None)
+    assert running.failure_in({"shape": (1, 2)}, 0) is None
 
 
 @pytest.mark.usefixtures("here")

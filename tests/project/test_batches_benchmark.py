@@ -52,7 +52,9 @@ def test_chosen_cases_go_to_their_suites(monkeypatch):
 
 
 def test_the_page_shows_what_was_recorded(tmp_path):
-    assert "Nothing is recorded yet" in beyond.section(beyond.recorded(tmp_path))
+    nothing = beyond.section(beyond.recorded(tmp_path))
+    assert nothing.startswith("`make bench` measures")
+    assert "taking turns" not in nothing
     machine = {"cpu": "a CPU", "cores": 2}
     speed = {"ratio": 6.25, "sampling_ratio": 3.0, "quick": False, "machine": machine}
     pubmed = {"difference": -0.75, "quick": False}
@@ -63,7 +65,7 @@ def test_the_page_shows_what_was_recorded(tmp_path):
     assert "| ≤ 0.5 | 0.75 | no | `batches.pubmed` |" in text
     assert "| ≥ 3.5 | 9, small sizes | | `spark.wide` |" in text
     assert "not measured" in text
-    assert text.endswith("Measured on a CPU with 2 cores.")
+    assert "\n\nMeasured on a CPU with 2 cores.\n\nEach case is measured in one run" in text
     results = json.loads(report.RESULTS.read_text())
     assert re.search("## Batches.*batches.speed.*## Method", report.page(results, beyond.recorded(tmp_path)), re.S)
 
@@ -71,8 +73,10 @@ def test_the_page_shows_what_was_recorded(tmp_path):
 def test_the_page_on_scaling_is_made_of_what_was_recorded():
     assert scaling.PAGE.read_text() == scaling.page()
     nothing = scaling.page({}, {"cases": {}})
-    assert "Nothing is recorded yet" in nothing
-    assert "| size of the file | not measured | 0.35 GB |" in nothing
+    assert "`python -m benchmarks.every --cases several.shard-growth several.shard-step` compares" in nothing
+    assert "| | limit in the tests |" in nothing
+    assert "| size of the file | 0.35 GB |" in nothing
+    assert not any(words in nothing for words in ("The bytes agree", "not measured", "the hypergraph itself"))
     measured = {
         **{"vertices": 5_000, "hyperedges": 2_500, "incidences": 100_000, "copies": 1_835, "start_bytes": 400_000_000},
         "peak_bytes": {"one": 410_000_000, "two": 405_000_000},
@@ -86,6 +90,9 @@ def test_the_page_on_scaling_is_made_of_what_was_recorded():
     assert row in text
     assert "This was a quick run with small sizes" in text
     assert "| size of the file | 0.33 GB | 0.35 GB |" in text
+    assert "| the hypergraph itself | not measured |  |" in text
+    assert "two processes:\n\n| incidences |" in text
+    assert "The bytes agree\nbecause" in text
 
 
 def test_extrapolations_are_the_formulas():

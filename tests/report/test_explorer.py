@@ -27,8 +27,8 @@ WANTED = {
     "gat+hyper-attention": "It also attends to linked vertices",
     "mlp": "uses only the features of the vertex itself.",
     "hyper-sage": "the structure alone determines the weight of a hyperedge. Open",
-    "hyper-monet": "the structure alone determines the weight of a hyperedge. Open",
-    "dynamic-hyper-conv": "the structure alone determines the weight of a hyperedge. Open",
+    "hyper-monet": "The weight that this network gives a hyperedge is not listed. Open",
+    "dynamic-hyper-conv": "The weight that this network gives a hyperedge is not listed. Open",
     "hyper-diffusion": "the structure alone determines the weight of a hyperedge. Open",
     "grand": "does not use hyperedges; it averages over linked vertices.",
     "hyper-grand": "the structure alone determines the weight of a hyperedge. Open",
@@ -365,3 +365,24 @@ def test_attention_to_hyperedges_is_packed_where_a_network_has_it(model, heads):
         np.add.at(total, insight.data.hypergraph.vertex.numpy(), insight.attention)
         own = insight.data.hypergraph.incidence.offsets.diff().numpy() > 0
         assert np.allclose(total[own], 1, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("config", "is_structural"),
+    [
+        (Config("hyper-conv"), True),
+        (Config("hyper-conv", weights="inverse-frequency"), True),
+        (Config("hyper-conv", weights="learned"), False),
+        (Config("hyper-sage"), True),
+        (Config("hyper-sage", pool="max"), False),
+        (Config("hyper-sage", pool="attention"), False),
+        (Config("hyper-monet"), False),
+        (Config("dynamic-hyper-conv"), False),
+        (Config("hyper-attention", residual="initial"), False),
+    ],
+)
+def test_only_networks_without_learned_weights_are_said_to_go_by_the_structure(config, is_structural):
+    data = postings()
+    model = SavedModel(Network(config, data.n_features, data.n_classes), data.class_names, {"seed": 3})
+    packed = network(look(model, data), places_of(0, data), config.model)
+    assert (packed["structural"], "attention" in packed) == (is_structural, False)

@@ -227,7 +227,7 @@ def test_the_committed_results_stand_on_a_phone_cell_by_cell_and_in_figures(tmp_
     for words in ("GAT*+Hyper-Atten.", ">Cora<", "Dots: measured mean", "diamonds: published mean"):
         assert words in figure
     assert "Dots: trials" in (tmp_path / "figures" / "trials-baselines-cora.svg").read_text()
-    assert "All 46 of our means lie above the published ones" in (tmp_path / "page.html").read_text()
+    assert "All 46 means of our networks lie above the published ones" in (tmp_path / "page.html").read_text()
 
 
 def expected_words(cell, results):

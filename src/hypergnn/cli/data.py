@@ -54,7 +54,9 @@ def _data_list(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(rows, indent=2))
         return 0
-    listed = [(row["name"], row["description"], row["source"] or "to be downloaded") for row in rows]
+    origin = {row["name"]: row["source"] or "to be downloaded" for row in rows}
+    origin |= {name: f"{source}, no download" for name, source in WITHOUT_FILES.items()}
+    listed = [(row["name"], row["description"], origin[row["name"]]) for row in rows]
     print(text_table(("name", "description", "source"), listed, terminal_width()))
     return 0
 

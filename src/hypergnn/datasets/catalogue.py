@@ -51,13 +51,15 @@ DESCRIPTIONS = {
     "citeseer": "computer science articles and their citations",
     "pubmed": "articles on diabetes and their citations",
     "20news": "newsgroup postings and the 100 words in them",
-    "digits": "images of handwritten digits and their nearest neighbours; needs no download",
+    "digits": "images of handwritten digits and their nearest neighbours",
     "cora-directed": "Cora with hyperedges that point from each article to those that cite it",
-    "arrows": "generated: classes that only the direction of hyperedges tells apart; needs no download",
-    "wine": "chemical measurements of wines and their nearest neighbours; needs no download",
+    "arrows": "generated: classes that only the direction of hyperedges tells apart",
+    "wine": "chemical measurements of wines and their nearest neighbours",
 }
 WITHOUT_FILES = {"digits": "scikit-learn", "arrows": "generated", "wine": "scikit-learn"}
 """Where datasets come from that have no files."""
+DRAWN = frozenset({"20news", *WITHOUT_FILES})
+"""Datasets whose split is drawn; the others have a published one."""
 
 
 class DataError(ValueError):

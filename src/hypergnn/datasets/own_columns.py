@@ -17,6 +17,20 @@ Ids = npt.NDArray[np.int64]
 _OPTIONAL = ("weight", "split")
 
 
+class Among(NamedTuple):
+    """A role that several columns play: this is one of them."""
+
+    role: str
+    place: int
+
+    def __str__(self) -> str:
+        """The role in messages."""
+        return self.role
+
+
+Role = str | Among
+
+
 class IdColumn(NamedTuple):
     """A column of ids, encoded: row ``i`` holds ``ids[codes[i]]``."""
 
@@ -29,37 +43,37 @@ class Opened(NamedTuple):
 
     what: str
     table: Table
-    roles: dict[str, Any]
+    roles: dict[Role, Any]
     ids: dict[str, IdColumn]
     """The columns of vertex ids, by role."""
 
-    def column(self, role: str) -> Any:
+    def column(self, role: Role) -> Any:
         """The column that plays ``role``."""
         return self.table.columns[self.roles[role]]
 
 
-def open_table(what: str, table: Any, asked: Mapping[str, str | None]) -> Opened:
+def open_table(what: str, table: Any, asked: Mapping[Role, str | None]) -> Opened:
     """Read the needed columns of a table. ``asked`` maps each role to a column, or to ``None`` to find one."""
     with blaming(f"{what}, {shown(table)}" if is_file(table) else what):
         names = Source(table).names
         roles = _choose(list(names), asked)
         chosen = {role: name for role, name in roles.items() if name is not None}
         text = [name for role, name in chosen.items() if role != "weight"]
-        content = read_table(table, None if what == "features" else chosen.items(), text=text)
-        holders = [role for role in roles if role in ("vertex", "source", "target")]
+        needed = None if what == "features" else [(str(role), name) for role, name in chosen.items()]
+        content = read_table(table, needed, text=text)
+        holders: list[str] = [role for role in ("vertex", "source", "target") if role in roles]
         ids = {role: _ids(content.columns[roles[role]], roles[role]) for role in holders}
         for role in holders if what in ("features", "labels") else ():
             _check_once(ids[role], roles[role])
     return Opened(what, content, roles, ids)
 
 
-def _choose(names: Sequence[Any], asked: Mapping[str, str | None]) -> dict[str, Any]:
+def _choose(names: Sequence[Any], asked: Mapping[Role, str | None]) -> dict[Role, Any]:
     """The column for each role: as asked, else by the name of the role, else (if required) the next unused column."""
-    roles: dict[str, Any] = {}
+    roles: dict[Role, Any] = {}
     for role, name in asked.items():
         if name is not None and name not in names:
-            kind = role.partition(" ")[0]  # of "hyperedge 2": several columns of hyperedges
-            raise ValueError(f"{kind} must name a column; got {name!r}. The columns are {quoted(names)}.")
+            raise ValueError(f"{role} must name a column; got {name!r}. The columns are {quoted(names)}.")
         roles[role] = name if name is not None else role if role in names else None
     for role in roles:
         if roles[role] is None and role not in _OPTIONAL:

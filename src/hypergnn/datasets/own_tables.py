@@ -16,7 +16,7 @@ from hypergnn._utils.table_sources import quoted
 from hypergnn._utils.tables import as_numbers, as_text, encode
 from hypergnn.construct import TableEncoder, from_table
 from hypergnn.datasets.dataset import Dataset
-from hypergnn.datasets.own_columns import IdColumn, Opened, blaming, open_table
+from hypergnn.datasets.own_columns import Among, IdColumn, Opened, Role, blaming, open_table
 from hypergnn.datasets.splits import stratified_split
 from hypergnn.structures.directed import DirectedHypergraph
 from hypergnn.structures.graph import Graph
@@ -104,10 +104,9 @@ def from_tables(
         )
     in_features = labels is None and label is not None
     several = [] if hyperedge is None or isinstance(hyperedge, str) else list(hyperedge)
-    of_hyperedges: dict[str, Any] = {f"hyperedge {place}": one for place, one in enumerate(several)} or {
-        "hyperedge": hyperedge
-    }
-    roles: dict[str, dict[str, Any]] = {
+    of_hyperedges: dict[Role, Any] = {Among("hyperedge", place): one for place, one in enumerate(several)}
+    of_hyperedges = of_hyperedges or {"hyperedge": hyperedge}
+    roles: dict[str, dict[Role, Any]] = {
         "incidences": {"vertex": vertex, **of_hyperedges, "weight": weight} | ({"role": role} if role else {}),
         "features": {"vertex": vertex},
         "labels": {"vertex": vertex, "split": split, "label": label},
@@ -118,13 +117,13 @@ def from_tables(
     tables = {what: open_table(what, table, roles[what]) for what, table in given.items() if table is not None}
     used = [tables["labels"].roles[role] for role in ("label", "split")] if in_features else []
     names, place = _vertices(tables)
-    H = _hypergraph(tables["incidences"], names, place)
+    H = _hypergraph(tables["incidences"], list(of_hyperedges), names, place)
     found = _features(tables.get("features"), used, encode_features)
     x, feature_names, encoding = _memberships(H) if found is None else found
     y, class_names, parts = _labels(tables.get("labels"), place, seed, (val, test))
     files = dict.fromkeys(Path(shown(table)).name for table in given.values() if is_file(table))
     opened = tables["incidences"].roles
-    made_of = ", ".join(str(name) for role, name in opened.items() if role.startswith("hyperedge"))
+    made_of = ", ".join(str(opened[one]) for one in of_hyperedges)
     return Dataset(
         name=name or (Path(shown(incidences)).stem if is_file(incidences) else "tables"),
         x=x,
@@ -169,9 +168,11 @@ def _numbers(column: IdColumn, place: dict[str, int]) -> Ids:
     return np.array([place[one] for one in column.ids], dtype=np.int64)[column.codes]
 
 
-def _hypergraph(opened: Opened, names: npt.NDArray[Any], place: dict[str, int]) -> Hypergraph | DirectedHypergraph:
+def _hypergraph(
+    opened: Opened, roles: Sequence[Role], names: npt.NDArray[Any], place: dict[str, int]
+) -> Hypergraph | DirectedHypergraph:
+    """The hypergraph of the incidences, whose hyperedges are in the columns that play ``roles``."""
     vertex, weight = opened.roles["vertex"], opened.roles["weight"]
-    roles = [role for role in opened.roles if role.startswith("hyperedge")]
     hyperedges = [opened.roles[role] for role in roles]
     if vertex in hyperedges:
         raise ValueError(f"incidences: vertices and hyperedges must be in different columns; both are in {vertex!r}.")

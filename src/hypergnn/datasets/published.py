@@ -11,7 +11,7 @@ from scipy import sparse
 from hypergnn._utils.checks import check_choice
 from hypergnn.construct import from_knn, from_neighbourhoods
 from hypergnn.datasets import linqs, newsgroups, planetoid, sources
-from hypergnn.datasets.catalogue import DESCRIPTIONS
+from hypergnn.datasets.catalogue import DESCRIPTIONS, DRAWN
 from hypergnn.datasets.dataset import Dataset
 from hypergnn.datasets.generated import arrows
 from hypergnn.datasets.planetoid import Articles
@@ -66,7 +66,7 @@ def load(
         if data_dir is not None:
             raise ValueError(f"data_dir must be omitted for {name}, which has no files.")
         return _WITHOUT_FILES[name](0 if seed is None else seed)
-    if seed is not None and name != "20news":
+    if seed is not None and name not in DRAWN:
         raise ValueError(f"seed must be omitted for {name}, whose split is published and not drawn; got {seed!r}.")
     fetched = sources.fetch(name, data_dir=data_dir, quiet=quiet)
     if name == "20news":

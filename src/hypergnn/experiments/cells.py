@@ -55,6 +55,9 @@ class Cell:
 
     alone: System | None = None
     """The network of :attr:`config` as a system: a few trials in a process of their own measure what one costs."""
+    setting: str = ""
+    """What the column adds to the name of the dataset, e.g. ``"λ = 1e-3"`` for ``"Cora, λ = 1e-3"``; empty if the
+    column is no more than a name or a value."""
 
     @property
     def is_trained(self) -> bool:
@@ -103,11 +106,19 @@ def _digest(settings: dict[str, Any]) -> str:
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """A claim of the paper that one cell is better than another; ``table:name`` is a cell of another table."""
+class Elsewhere:
+    """A cell of another table of the paper than that which names it."""
 
-    better: str
-    worse: str
+    table: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A claim of the paper that one cell is better than another: names of cells of its table, or cells elsewhere."""
+
+    better: str | Elsewhere
+    worse: str | Elsewhere
     published_p: float | None = None
 
 
@@ -157,7 +168,9 @@ class Table:
         cells = tuple(cell for cell in self.cells if fnmatchcase(cell.name, pattern))
         names = {cell.name for cell in cells}
         comparisons = tuple(
-            one for one in self.comparisons if all(":" in name or name in names for name in (one.better, one.worse))
+            comparison
+            for comparison in self.comparisons
+            if all(isinstance(one, Elsewhere) or one in names for one in (comparison.better, comparison.worse))
         )
         return replace(self, cells=cells, comparisons=comparisons)
 

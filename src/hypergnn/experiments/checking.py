@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from hypergnn._utils.file_errors import reason_of
 from hypergnn.experiments.own_cells import OWN, own_tables
 from hypergnn.experiments.results import COMPACT, MEASURES, Results, measures_of
 from hypergnn.experiments.run_notes import CLOCK, FAILURE, INAPPLICABLE, failure_of, inapplicable_of, seconds_of
@@ -54,7 +55,7 @@ def _try(checked: Checked, path: Path, read: Callable[[Path], object], folder: P
     try:
         read(folder)
     except (ValueError, OSError) as error:
-        checked.add(path, str(error).removeprefix(f"{path} ").rstrip("."))
+        checked.add(path, reason_of(error))
 
 
 def _check_compact(path: Path, checked: Checked) -> None:
@@ -75,7 +76,7 @@ def _check_compact(path: Path, checked: Checked) -> None:
     try:
         results = Results.read(path.parent)
     except (ValueError, OSError) as error:
-        checked.add(path, str(error).removeprefix(f"{path} ").rstrip("."))
+        checked.add(path, reason_of(error))
         return
     checked.runs += len(results.runs)
     checked.records += sum(map(len, results.runs.values()))

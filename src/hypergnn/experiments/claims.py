@@ -36,18 +36,19 @@ class Claim:
         return Verdict.REVERSED if self.test.p_reverse < LEVEL else Verdict.NOT_SHOWN
 
     @property
-    def parts(self) -> tuple[str, str, str]:
-        """The better, the worse, and where they are compared."""
+    def parts(self) -> tuple[str, str, str, str]:
+        """The better, the worse, where they are compared, and in which setting; empty if there is only one."""
         better, worse = self.better, self.worse
         if better.table != worse.table:  # with and without a skip connection
             first, second = (
                 f"{one.row} {'with' if one.config is not None and one.config.skip else 'without'} skip"
                 for one in (better, worse)
             )
-            return first, second, (worse if worse.table == self.table.name else better).column
+            return first, second, *_place(worse if worse.table == self.table.name else better)
         if better.row != worse.row:
-            return better.row, worse.row, f"{self.table.setting} {better.column}".strip()
-        return f"{better.row}, {self.table.setting} {better.column},", worse.column, NAMES[better.dataset]
+            where, setting = _place(better)
+            return better.row, worse.row, f"{self.table.setting} {where}".strip(), setting
+        return f"{better.row}, {self.table.setting} {better.column},", worse.column, NAMES[better.dataset], ""
 
     @property
     def words(self) -> str:
@@ -59,8 +60,13 @@ class Claim:
             >>> Claim(table, table.comparisons[0], *table.cells[1::-1], Test(0.5, 0.01, 0.01)).words
             'Hyper-Conv. better than GCN* (Cora)'
         """
-        first, second, where = self.parts
-        return f"{first} better than {second} ({where})"
+        first, second, *where = self.parts
+        return f"{first} better than {second} ({', '.join(filter(None, where))})"
+
+
+def _place(cell: Cell) -> tuple[str, str]:
+    """The column of a cell, and apart from it the setting that the column names."""
+    return (NAMES[cell.dataset], cell.setting) if cell.setting else (cell.column, "")
 
 
 def claims_of(table: Table, results: Results, datasets: Collection[str] | None = None) -> list[Claim]:

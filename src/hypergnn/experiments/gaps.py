@@ -42,7 +42,7 @@ def are_all_above(gaps: list[Gap]) -> bool:
 
 
 def why_above(gaps: list[Gap], paper_map: str) -> str:
-    """The statement that all our means lie above the published ones, and what we know about the cause.
+    """The statement that all means of our networks lie above the published ones, and what we know about the cause.
 
     Args:
         gaps: The gaps; the statement is empty unless all of them are positive.
@@ -52,10 +52,10 @@ def why_above(gaps: list[Gap], paper_map: str) -> str:
         return ""
     middle = median(gap.points for gap in gaps)
     text = (
-        f"All {len(gaps)} of our means lie above the published ones, by {middle:.2f} points in the median. This is not "
-        "chance: our protocol or our data differ from the paper's. The paper does not say how features are scaled, "
-        "where exactly dropout is applied, or whether a hyperedge contains its own article, and other choices than "
-        f"ours change a mean by more than that ({paper_map} lists our choices). "
+        f"All {len(gaps)} means of our networks lie above the published ones, by {middle:.2f} points in the median. "
+        "This is not chance: our protocol or our data differ from the paper's. The paper does not say how features are "
+        "scaled, where exactly dropout is applied, or whether a hyperedge contains its own article, and other choices "
+        f"than ours change a mean by more than that ({paper_map} lists our choices). "
     )
     if max(gaps, key=lambda gap: gap.points).cell.dataset == "20news":
         text += "For 20-newsgroup, with the largest gap, it does not publish the split either. "

@@ -138,8 +138,10 @@ def with_table(readme: str, results: Results) -> str:
 def _overview(results: Results) -> str:
     results = results.of(ALL.values())  # without runs of settings that no table uses any more
     results = replace(results, runs={run: trials for run, trials in results.runs.items() if trials})
-    verdicts = Counter(verdict_of(cell, results) for table in TABLES.values() for cell in table.cells if cell.published)
-    counts = [f"{one}: {verdicts[one]}" for one in _JUDGED if verdicts[one]]
+    published = [cell for table in TABLES.values() for cell in table.cells if cell.published]
+    verdicts = Counter(verdict_of(cell, results) for cell in published)
+    of_others = Counter(verdict_of(cell, results) for cell in published if cell.system is not None)
+    counts = [_counted(one, verdicts[one], of_others[one]) for one in _JUDGED if verdicts[one]]
     trials = sum(map(len, results.runs.values()))
     hours = sum(trial.seconds for run in results.runs.values() for trial in run) / 3600
     claims = Counter(claim.verdict for claim in _claims(results))
@@ -150,6 +152,12 @@ def _overview(results: Results) -> str:
         f"Verdicts on claims: {', '.join(tested)}. Those that do not hold are "
         "[listed below](#claims-of-the-paper-that-do-not-hold-in-these-runs).\n"
     )
+
+
+def _counted(verdict: Verdict, cells: int, of_others: int) -> str:
+    """How many cells have a verdict, and how many of them are not our networks."""
+    share = "all" if of_others == cells else of_others
+    return f"{verdict}: {cells}" + (f" ({share} by systems of others)" if of_others else "")
 
 
 def _clock(results: Results) -> str:
@@ -181,14 +189,14 @@ def _elapsed(tables: Iterable[Table], results: Results) -> str:
 
 
 def _gaps(results: Results) -> str:
-    """How far our means are from the published ones."""
+    """How far the means of our networks are from the published ones."""
     gaps = gaps_of(results, TABLES.values())
     if not gaps:
         return ""
     points = [gap.points for gap in gaps]
     ends = f"{min(points):+.2f} to {max(points):+.2f} points, {median(points):+.2f} in the median"
     why = why_above(gaps, "[paper_map.md](paper_map.md)")
-    return f" Our means minus the published ones: {ends}." + (f"\n\n{why}" if why else "")
+    return f" Means of our networks minus the published ones: {ends}." + (f"\n\n{why}" if why else "")
 
 
 def _section(table: Table, results: Results) -> str:

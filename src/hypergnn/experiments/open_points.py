@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from hypergnn.experiments.cells import Cell, Comparison, Table
+from hypergnn.experiments.cells import Cell, Comparison, Elsewhere, Table
 from hypergnn.experiments.paper import METHODS, NAMES, config_of
 from hypergnn.models import Config
 
@@ -24,9 +24,9 @@ def families() -> Table:
         for dataset in ("cora", "citeseer", "pubmed")
     )
     best = {
-        "cora": "baselines:cora/hyper-conv",
-        "citeseer": "baselines:citeseer/hyper-conv",
-        "pubmed": "sota:pubmed/ours",
+        "cora": Elsewhere("baselines", "cora/hyper-conv"),
+        "citeseer": Elsewhere("baselines", "citeseer/hyper-conv"),
+        "pubmed": Elsewhere("sota", "pubmed/ours"),
     }
     comparisons = tuple(
         Comparison(f"{dataset}/{model}", other) for model in _FAMILIES for dataset, other in best.items()

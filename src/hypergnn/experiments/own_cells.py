@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
+from hypergnn._utils.file_errors import FileError
 from hypergnn.experiments.beyond import ALL
 from hypergnn.experiments.cells import Cell, Recorded, Table
 from hypergnn.experiments.systems.rows import COMPARED
@@ -75,5 +76,5 @@ def _read(folder: Path) -> dict[str, dict[str, dict[str, Any]]]:
         if not is_sound or not all(isinstance(entry["is_deterministic"], bool) for entry in entries):
             raise ValueError("other types")
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise ValueError(f"{path} must name cells of your own; it is corrupt. Remove it.") from error
+        raise FileError(path, "must name cells of your own; it is corrupt. Remove it.") from error
     return cast("dict[str, dict[str, dict[str, Any]]]", noted)

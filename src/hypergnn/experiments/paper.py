@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from hypergnn.experiments.cells import Cell, Comparison, Measure, Published, Table
+from hypergnn.experiments.cells import Cell, Comparison, Elsewhere, Measure, Published, Table
 from hypergnn.experiments.systems import SYSTEMS
 from hypergnn.experiments.systems.ours import Ours
 from hypergnn.models import Config, paper_config
@@ -142,6 +142,7 @@ def _skip() -> Table:
             name=f"{dataset}/{model}/{_short(decay)}",
             row=METHODS[model],
             column=f"{NAMES[dataset]}, λ = {_short(decay)}",
+            setting=f"λ = {_short(decay)}",
             dataset=dataset,
             config=replace(config_of(dataset, model), skip=True, weight_decay=decay),
             published=Published(number),
@@ -155,12 +156,12 @@ def _skip() -> Table:
         for better, worse in (("hyper-conv", "gcn"), ("hyper-attention", "gat"))
     ]
     without = [
-        Comparison(f"baselines:{dataset}/{model}", f"{dataset}/{model}/{_short(decay)}")
+        Comparison(Elsewhere("baselines", f"{dataset}/{model}"), f"{dataset}/{model}/{_short(decay)}")
         for decay, dataset in columns
         for model in ("gcn", "gat")
     ]
     gains = [
-        Comparison(f"{dataset}/{model}/1e-3", f"baselines:{dataset}/{model}")
+        Comparison(f"{dataset}/{model}/1e-3", Elsewhere("baselines", f"{dataset}/{model}"))
         for dataset, model in (("cora", "hyper-conv"), ("citeseer", "hyper-conv"), ("citeseer", "hyper-attention"))
     ]
     note = (
@@ -345,15 +346,14 @@ TABLES: dict[str, Table] = {
 """The paper's tables by name, in the order of the text, then its two remarks."""
 
 
-def cell_of(table: Table, name: str) -> Cell:
-    """The cell that a comparison names: one of its own table, or ``table:name`` of another.
+def cell_of(table: Table, named: str | Elsewhere) -> Cell:
+    """The cell that a comparison names: one of its own table, or one of another.
 
     Example:
-        >>> cell_of(TABLES["skip"], "baselines:cora/gcn").published
+        >>> cell_of(TABLES["skip"], Elsewhere("baselines", "cora/gcn")).published
         Published(mean=81.8, spread=None)
     """
-    other, _, own = name.rpartition(":")
-    return (TABLES[other] if other else table).cell(own)
+    return TABLES[named.table].cell(named.name) if isinstance(named, Elsewhere) else table.cell(named)
 
 
 STAND_IN = Table(

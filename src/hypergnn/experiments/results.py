@@ -10,6 +10,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from hypergnn._utils.file_errors import FileError
 from hypergnn.experiments.cells import Cell, Table
 from hypergnn.experiments.run_notes import failure_of, inapplicable_of, seconds_of
 from hypergnn.persistence.files import read_regular, write_atomic
@@ -291,7 +292,7 @@ def _read_compact(path: Path) -> Results:
         origins = {entry["run"]: origin(entry) for entry in found}
         return Results(runs, dict(head[MEASURED]["numbers"]), origins | {MEASURED: origin(head[MEASURED])})
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise ValueError(f"{path} must hold complete results; got {error}. Restore it from a copy.") from error
+        raise FileError(path, f"must hold complete results; got {error}. Restore it from a copy.") from error
 
 
 def _check(results: Results, folder: Path) -> None:
@@ -308,9 +309,10 @@ def _check(results: Results, folder: Path) -> None:
     for origin in origins:
         as_plain(f"what {folder} says about its runs", [origin.environments, origin.configuration])  # no NaN
     if odd:
-        raise ValueError(
-            f"{folder} must hold results: names, numbers, environments and settings; got {odd[0]!r:.60}. Restore it "
-            "from a copy."
+        raise FileError(
+            folder,
+            f"must hold results: names, numbers, environments and settings; got {odd[0]!r:.60}. Restore it "
+            "from a copy.",
         )
 
 
@@ -351,7 +353,7 @@ def measures_of(folder: Path) -> dict[str, Any]:
         noted = json.loads(path.read_bytes())
         return {"environments": list(noted["environments"]), "measures": dict(noted["measures"])}
     except (ValueError, LookupError, TypeError, RecursionError) as error:
-        raise ValueError(f"{path} must hold counts and times; it is corrupt. Remove it to measure again.") from error
+        raise FileError(path, "must hold counts and times; it is corrupt. Remove it to measure again.") from error
 
 
 def _name(cell: Cell) -> str:

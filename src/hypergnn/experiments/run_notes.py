@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from hypergnn._utils.file_errors import FileError
 from hypergnn.persistence.files import read_regular, write_atomic
 
 CLOCK = "clock.json"
@@ -26,7 +27,7 @@ def seconds_of(folder: Path) -> float | None:
     try:
         return float(json.loads(read_regular(path))["seconds"]) if path.exists() else None
     except (ValueError, LookupError, TypeError, OverflowError, RecursionError) as error:
-        raise ValueError(f"{path} must hold the seconds that a run took; it is corrupt. Remove it.") from error
+        raise FileError(path, "must hold the seconds that a run took; it is corrupt. Remove it.") from error
 
 
 def note_inapplicable(folder: Path, why: str) -> None:
@@ -61,4 +62,4 @@ def _reason(path: Path, what: str) -> str | None:
     try:
         return str(json.loads(read_regular(path))["why"]) if path.exists() else None
     except (ValueError, LookupError, TypeError, RecursionError) as error:
-        raise ValueError(f"{path} must say why {what}; it is corrupt. Remove it.") from error
+        raise FileError(path, f"must say why {what}; it is corrupt. Remove it.") from error

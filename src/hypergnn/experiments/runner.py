@@ -19,7 +19,6 @@ from hypergnn.experiments.own_cells import note_own, own_tables
 from hypergnn.experiments.results import Results, note
 from hypergnn.experiments.run_notes import note_failure, note_inapplicable, note_seconds, seconds_of
 from hypergnn.experiments.systems import running
-from hypergnn.experiments.systems.worker import NOT_APPLICABLE
 from hypergnn.training import Progress as RunProgress
 from hypergnn.training import Result, fit, ledger
 from hypergnn.training.environment import environment
@@ -229,8 +228,8 @@ class _Session:
         """Note in the folder of a run that a trial failed, or that its system does not apply."""
         self.failed.add(job.run)
         failure, folder = result.failures[0], self.out / job.run
-        if failure.cause.startswith(NOT_APPLICABLE) and not result.records:
-            note_inapplicable(folder, failure.cause.removeprefix(NOT_APPLICABLE))
+        if failure.inapplicable is not None and not result.records:
+            note_inapplicable(folder, failure.inapplicable)
         else:
             note_failure(
                 folder, str(failure) if job.system is None else f"seed {failure.seed}: the system {failure.cause}"

@@ -107,8 +107,7 @@ class AttributedHypergraph:
             parts += [f"; {name}: {', '.join(keys)}"] if keys else []
         parts += [f"; metadata: {', '.join(self.metadata)}"] if self.metadata else []
         parts += ["; simplicial complex"] if self.is_complex else []
-        sizes = repr(self.hypergraph).partition("(")[2].removesuffix(")")
-        return f"AttributedHypergraph({sizes}{''.join(parts)})"
+        return f"AttributedHypergraph({self.hypergraph._sizes()}{''.join(parts)})"
 
 
 def sides(H: AnyHypergraph) -> tuple[Incidence, ...]:

@@ -6,7 +6,6 @@ order, since each gradient is made of these operators again.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -32,28 +31,34 @@ class Operator:
     custom operator costs more than the work on a small hypergraph.
 
     Args:
-        signature: ``name(Tensor x, Incidence by, …) -> Tensor``; incidences come last.
+        name: Its name among the operators of torch.
+        arguments: Type and name of each argument but the incidences, as torch writes them: ``"Tensor? values"``.
         forward: What it computes.
         fake: Shapes of the result.
         save: ``setup_context`` of :class:`torch.autograd.Function`.
         backward: The gradients of the first arguments; the others have none.
         plain: What it computes, in operations that ``torch.func`` and forward mode can transform.
+        incidences: Names of the arguments that are incidences, which come last.
+        n_results: How many tensors it returns; more than one in a tuple.
     """
 
     def __init__(
         self,
-        signature: str,
+        name: str,
+        arguments: Sequence[str],
         forward: Callable[..., Any],
         fake: Callable[..., Any],
         save: Callable[[Any, tuple[Any, ...], Any], None] | None = None,
         backward: Callable[..., Any] | None = None,
         plain: Callable[..., Any] | None = None,
+        *,
+        incidences: Sequence[str] = (),
+        n_results: int = 1,
     ) -> None:
         """Register the operator."""
-        name, arguments, result = re.fullmatch(r"(\w+)\((.*)\) -> (.*)", signature).groups()  # type: ignore[union-attr]
-        parts = arguments.split(", ")
-        self.n_arguments, self.n_pairs = len(parts), sum(part.startswith("Incidence ") for part in parts)
-        flat = ", ".join(_PAIRS.format(p.split()[1]) if p.startswith("Incidence ") else p for p in parts)
+        self.n_arguments, self.n_pairs = len(arguments) + len(incidences), len(incidences)
+        flat = ", ".join([*arguments, *map(_PAIRS.format, incidences)])
+        result = "Tensor" if n_results == 1 else f"({', '.join(['Tensor'] * n_results)})"
         self.forward, self.plain = forward, plain
         checked = _checking(forward, self.n_pairs)
         run = self._packing(lambda *given: _contiguous(checked(*given)))
@@ -193,12 +198,14 @@ def _backward_segment_sum(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
 
 
 segment_sum = Operator(
-    "segment_sum(Tensor x, Tensor? values, Incidence by) -> Tensor",
+    "segment_sum",
+    ("Tensor x", "Tensor? values"),
     _segment_sum,
     _fake_segment_sum,
     _save_segment_sum,
     _backward_segment_sum,
     transformed.segment_sum,
+    incidences=("by",),
 )
 """Rows of ``x`` summed per group, each pair times its value: a sparse matrix times ``x``."""
 
@@ -225,12 +232,14 @@ def _backward_incidence_dot(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]
 
 
 incidence_dot = Operator(
-    "incidence_dot(Tensor rows, Tensor columns, Incidence by) -> Tensor",
+    "incidence_dot",
+    ("Tensor rows", "Tensor columns"),
     _incidence_dot,
     _fake_incidence_dot,
     _save_pair,
     _backward_incidence_dot,
     transformed.incidence_dot,
+    incidences=("by",),
 )
 """Inner product of both ends of each pair."""
 
@@ -243,7 +252,7 @@ def _fake_segment_argmax(x: Tensor, by: Incidence) -> Tensor:
     return x.new_empty(x.shape[0], by.n_rows, x.shape[2], dtype=torch.int64)
 
 
-segment_argmax = Operator("segment_argmax(Tensor x, Incidence by) -> Tensor", _segment_argmax, _fake_segment_argmax)
+segment_argmax = Operator("segment_argmax", ("Tensor x",), _segment_argmax, _fake_segment_argmax, incidences=("by",))
 """Which member of each group has the largest entry of ``(batch, members, features)``."""
 
 
@@ -266,12 +275,14 @@ def _backward_segment_softmax(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ..
 
 
 segment_softmax = Operator(
-    "segment_softmax(Tensor logits, Incidence by) -> Tensor",
+    "segment_softmax",
+    ("Tensor logits",),
     _segment_softmax,
     _fake_like,
     _save_softmax,
     _backward_segment_softmax,
     transformed.segment_softmax,
+    incidences=("by",),
 )
 """Softmax within each group."""
 
@@ -289,12 +300,14 @@ def _backward_segment_total(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]
 
 
 segment_total = Operator(
-    "segment_total(Tensor values, Incidence by) -> Tensor",
+    "segment_total",
+    ("Tensor values",),
     _segment_total,
     _fake_like,
     _save_grouping,
     _backward_segment_total,
     transformed.segment_total,
+    incidences=("by",),
 )
 """For each pair the sum of values over its group: a symmetric matrix, its own gradient."""
 
@@ -334,7 +347,8 @@ def _backward_matmul_backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ..
 
 
 matmul = Operator(
-    "matmul(Tensor x, Tensor projection) -> Tensor",
+    "matmul",
+    ("Tensor x", "Tensor projection"),
     _matmul,
     _fake_matmul,
     _save_pair,
@@ -343,7 +357,8 @@ matmul = Operator(
 )
 """``(batch or 1, rows, F)`` times ``(batch, F, F')``, each trial computed by itself."""
 matmul_backward = Operator(
-    "matmul_backward(Tensor x, Tensor grad) -> Tensor",
+    "matmul_backward",
+    ("Tensor x", "Tensor grad"),
     _matmul_backward,
     _fake_matmul_backward,
     _save_pair,
@@ -367,7 +382,8 @@ def _backward_seeded_dropout(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...
 
 
 seeded_dropout = Operator(
-    "seeded_dropout(Tensor x, float rate, Tensor keys, Tensor? places) -> Tensor",
+    "seeded_dropout",
+    ("Tensor x", "float rate", "Tensor keys", "Tensor? places"),
     _seeded_dropout,
     _fake_like,
     _save_keys,

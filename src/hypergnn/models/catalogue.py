@@ -29,10 +29,20 @@ class Kind(NamedTuple):
     """Layers one after the other, between two dense ones with an initial residual, or random propagation."""
     can_be_deep: bool = False
     """Whether ``residual="initial"`` is offered. The layer must then multiply by ``_mapping()``, not ``projection``."""
+    weighs_by_structure: bool = False
+    """Whether, unless a setting changes it, hyperedges count by structure and given weights alone: neither features nor
+    parameters decide how much. Not known of kinds that users register."""
 
 
 KINDS = {
-    "hyper-conv": Kind(layers.HypergraphConv, ("hypergraph",), has_direction=True, can_sample=True, can_be_deep=True),
+    "hyper-conv": Kind(
+        layers.HypergraphConv,
+        ("hypergraph",),
+        has_direction=True,
+        can_sample=True,
+        can_be_deep=True,
+        weighs_by_structure=True,
+    ),
     "hyper-attention": Kind(
         layers.HypergraphAttention,
         ("hypergraph",),
@@ -43,15 +53,19 @@ KINDS = {
     ),
     "gcn": Kind(layers.GraphConv, ("graph",), can_be_deep=True),
     "gat": Kind(layers.GraphAttention, ("graph",), has_attention=True, can_be_deep=True),
-    "gcn+hyper-conv": Kind(layers.MeanConv, ("graph", "hypergraph"), can_be_deep=True),
+    "gcn+hyper-conv": Kind(layers.MeanConv, ("graph", "hypergraph"), can_be_deep=True, weighs_by_structure=True),
     "gat+hyper-attention": Kind(layers.MeanAttention, ("graph", "hypergraph"), has_attention=True, can_be_deep=True),
     "mlp": Kind(layers.Dense, ()),
-    "hyper-sage": Kind(layers.HypergraphSAGE, ("hypergraph",), has_direction=True, can_sample=True),
+    "hyper-sage": Kind(
+        layers.HypergraphSAGE, ("hypergraph",), has_direction=True, can_sample=True, weighs_by_structure=True
+    ),
     "hyper-monet": Kind(layers.HypergraphMoNet, ("hypergraph",), has_direction=True),
     "dynamic-hyper-conv": Kind(layers.DynamicHypergraphConv, ("hypergraph",), is_dynamic=True),
-    "hyper-diffusion": Kind(layers.HypergraphDiffusion, ("hypergraph",), has_direction=True, form="residual"),
+    "hyper-diffusion": Kind(
+        layers.HypergraphDiffusion, ("hypergraph",), has_direction=True, form="residual", weighs_by_structure=True
+    ),
     "grand": Kind(layers.GraphConv, ("graph",), form="random"),
-    "hyper-grand": Kind(layers.HypergraphConv, ("hypergraph",), form="random"),
-    "grand+hyper-grand": Kind(layers.MeanConv, ("graph", "hypergraph"), form="random"),
+    "hyper-grand": Kind(layers.HypergraphConv, ("hypergraph",), form="random", weighs_by_structure=True),
+    "grand+hyper-grand": Kind(layers.MeanConv, ("graph", "hypergraph"), form="random", weighs_by_structure=True),
 }
 """The networks by the names that the command line knows."""

@@ -213,6 +213,17 @@ class Config:
         return self.residual == "initial" or KINDS[self.model].form == "residual"
 
     @property
+    def weighs_by_structure(self) -> bool:
+        """Whether structure and given weights alone decide how much a hyperedge counts.
+
+        Example:
+            >>> Config().weighs_by_structure, Config("hyper-attention").weighs_by_structure
+            (True, False)
+        """
+        is_fixed = self.weights != "learned" and self.pool == "mean"
+        return KINDS[self.model].weighs_by_structure and is_fixed
+
+    @property
     def n_steps(self) -> int:
         """How many transitions follow each other: the number of blocks that a network takes.
 

@@ -118,6 +118,23 @@ class Network(nn.Module):
         for layer in (*self.layers, *self.ends.values()):
             cast(Layer, layer).reset_parameters(generator)
 
+    def decays(self) -> dict[str, float]:
+        """The L2 penalty of each parameter by name: between the dense ends of a deep network it is another.
+
+        Example:
+            >>> deep = Config(residual="initial", depth=1, weight_decay=0.001, layer_decay=0.02)
+            >>> decays = Network(deep, n_features=5, n_classes=3).decays()
+            >>> decays["ends.first.projection"], decays["layers.0.projection"]
+            (0.001, 0.02)
+        """
+        config = self.config
+        own = config.layer_decay if config.is_residual else config.weight_decay
+        at_ends = {id(parameter) for parameter in self.ends.parameters()}
+        return {
+            name: config.weight_decay if id(parameter) in at_ends else own
+            for name, parameter in self.named_parameters()
+        }
+
     @classmethod
     def empty(cls, config: Config, n_features: int, n_classes: int, *, linear_output: bool = False) -> Network:
         """A network whose parameters are yet to be given; it draws no random numbers.

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import torch
 
+from hypergnn._utils.file_errors import FileError
 from hypergnn.layers import Layer
 from hypergnn.models.catalogue import KINDS, Kind
 from hypergnn.models.config import Config
@@ -17,7 +18,7 @@ _OURS = frozenset(KINDS)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9+._-]*")
 
 
-class UnregisteredError(ValueError):
+class UnregisteredError(FileError):
     """A file or a setting names a kind of network that is not registered."""
 
 
@@ -91,8 +92,9 @@ def check_registered(name: object, where: str) -> None:
     """Raise if a file or a run was made with a kind of network that is not known here."""
     if isinstance(name, str) and name not in KINDS:
         raise UnregisteredError(
-            f"{where} holds a network of the kind {name!r}, which is not registered. Import the module that calls "
-            f"hypergnn.models.register({name!r}, …) first; on the command line, with --import MODULE."
+            where,
+            f"holds a network of the kind {name!r}, which is not registered. Import the module that calls "
+            f"hypergnn.models.register({name!r}, …) first; on the command line, with --import MODULE.",
         )
 
 

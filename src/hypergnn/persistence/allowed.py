@@ -56,6 +56,9 @@ _PUBLIC = {
     "sklearn.ensemble._hist_gradient_boosting.predictor": ["TreePredictor"],
 }
 SKLEARN = {f"{module}:{name}" for module, names in _PUBLIC.items() for name in names}
+BOOSTED = ("sklearn.ensemble:HistGradientBoostingClassifier", "sklearn.ensemble:HistGradientBoostingRegressor")
+"""Those made of the predictors of boosting."""
+PREDICTOR = "sklearn.ensemble._hist_gradient_boosting.predictor:TreePredictor"
 LOSSES = ("HalfSquaredError", "HalfBinomialLoss", "HalfMultinomialLoss", "AbsoluteError", "HalfPoissonLoss")
 NEIGHBOURS = ("NearestNeighbors", "KNeighborsClassifier", "KNeighborsRegressor")
 """Of these the rows are stored, and the search is built again."""

@@ -12,6 +12,7 @@ import numpy as np
 from torch import Tensor
 
 from hypergnn._utils.checks import Names
+from hypergnn._utils.file_errors import FileError
 from hypergnn.models import Ensemble, Network, check_registered, config_from
 from hypergnn.persistence import name_tensors, tensor_files
 
@@ -121,7 +122,7 @@ def load(path: str | os.PathLike[str]) -> SavedModel:
         about = dict(header["about"])
     except (AttributeError, KeyError, TypeError, ValueError, RuntimeError) as error:
         what = f"it has no {error}" if isinstance(error, KeyError) else str(error)
-        raise ValueError(f"{path} {_misfit(header['version'])}: {' '.join(what.split())}") from error
+        raise FileError(path, f"{_misfit(header['version'])}: {' '.join(what.split())}") from error
     return SavedModel(network, class_names, about, names, header.get("hypergraph"), header["version"])
 
 

@@ -17,7 +17,7 @@ from scipy import sparse
 from torch import Tensor
 
 from hypergnn.models import Ensemble, Network, config_from
-from hypergnn.persistence.allowed import LOSSES, NEIGHBOURS, class_named
+from hypergnn.persistence.allowed import BOOSTED, LOSSES, NEIGHBOURS, PREDICTOR, class_named
 from hypergnn.structures.hypergraph import Hypergraph
 
 _SPARSE = {"csr_array": sparse.csr_array, "csr_matrix": sparse.csr_matrix, "csc_array": sparse.csc_array}
@@ -81,10 +81,10 @@ class Reader:
         if hasattr(kind, "_from_state"):
             return kind._from_state(state)
         made: Any = object.__new__(kind)
-        if kind.__name__ == "TreePredictor":
+        if node["class"] == PREDICTOR:
             _check_nodes(state["nodes"], ("left", "right"), None)
         made.__dict__.update(state)
-        if kind.__name__.startswith("HistGradientBoosting"):
+        if node["class"] in BOOSTED:
             for predictor in (one for stage in made._predictors for one in stage):
                 _check_features(predictor.nodes["feature_idx"], made._n_features)
         return made

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from hypergnn._utils.file_errors import FileError
 from hypergnn.persistence import array_files
 from hypergnn.persistence.array_files import KEY, SUM, Stored
 from hypergnn.persistence.files import check_regular
@@ -89,11 +90,11 @@ def read(path: str | os.PathLike[str], kind: str, form: int, *, verify: bool = T
             metadata = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except SafetensorError as error:
-        raise ValueError(f"{path} is damaged or not a file of hypergnn: {error}.") from error
+        raise FileError(path, f"is damaged or not a file of hypergnn: {error}.") from error
     if KEY not in metadata:
-        raise ValueError(f"{path} is a safetensors file, but was not written by hypergnn.")
+        raise FileError(path, "is a safetensors file, but was not written by hypergnn.")
     if verify and _checksum(metadata[KEY], tensors) != metadata.get(SUM):
-        raise ValueError(f"{path} is damaged: its content does not match its checksum.")
+        raise FileError(path, "is damaged: its content does not match its checksum.")
     return Content(_header(path, metadata[KEY], kind, form), tensors)
 
 
@@ -124,17 +125,18 @@ def _header(path: str | os.PathLike[str], text: str, kind: str, form: int) -> di
         header: dict[str, Any] = json.loads(text)
         version, number = header["version"], header["format"]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise ValueError(f"{path} is damaged: its header cannot be read, {error!r}.") from error
+        raise FileError(path, f"is damaged: its header cannot be read, {error!r}.") from error
     found = header.get("kind", kind)  # the first files did not have a kind
     if not isinstance(found, str):
-        raise ValueError(f"{path} is damaged: the kind in its header must be text; got a {type(found).__name__}.")
+        raise FileError(path, f"is damaged: the kind in its header must be text; got a {type(found).__name__}.")
     if found != kind:
         how = f" Load it with {_LOADERS[found]}." if isinstance(found, str) and found in _LOADERS else ""
-        raise ValueError(f"{path} must contain a {kind}; got a {found!s:.60}.{how}")
+        raise FileError(path, f"must contain a {kind}; got a {found!s:.60}.{how}")
     if number != form:
-        raise ValueError(
-            f"{path} has format {number}, written by hypergnn {version}; this version reads format {form}. "
-            "Use that version, or create the file again."
+        raise FileError(
+            path,
+            f"has format {number}, written by hypergnn {version}; this version reads format {form}. "
+            "Use that version, or create the file again.",
         )
     return header
 

@@ -178,7 +178,7 @@ function hyperedges(vertex) {
 }
 
 // How the network uses hyperedges, if it does.
-function reading({ reads, attends, attention }) {
+function reading({ reads, attends, structural, attention }) {
   const links = reads.includes("graph");
   if (attention) {
     const also = links ? " It also attends to linked vertices, which are not listed." : "";
@@ -186,7 +186,10 @@ function reading({ reads, attends, attention }) {
   }
   if (reads.includes("hypergraph")) {
     const also = links ? " It also uses links between two vertices, which are not listed." : "";
-    return `This network has no attention: the structure alone determines the weight of a hyperedge.${also}`;
+    const how = structural
+      ? "This network has no attention: the structure alone determines the weight of a hyperedge."
+      : "The weight that this network gives a hyperedge is not listed.";
+    return `${how}${also}`;
   }
   if (!links) return "This network uses only the features of the vertex itself. The hyperedges of the data are listed for reference.";
   const how = attends ? "attends to linked vertices" : "averages over linked vertices";

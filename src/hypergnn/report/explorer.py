@@ -69,13 +69,15 @@ def network(insight: Insight, places: npt.NDArray[np.float32], label: str) -> di
         places: Its map, ``(N, 2)`` between 0 and 1.
         label: Its name on the page.
     """
-    kind = insight.model.network.config.model
+    config = insight.model.network.config
+    kind = config.model
     found: dict[str, Any] = {
         "label": label,
         "dataset": insight.data.name,
         "model": kind,
         "reads": KINDS[kind].structures,
         "attends": KINDS[kind].has_attention,
+        "structural": config.weighs_by_structure,
         "seed": insight.model.about["seed"],
         "accuracy": round(insight.accuracy, 1),
         "places": pack_shares(places, STEPS),

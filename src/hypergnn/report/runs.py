@@ -45,7 +45,7 @@ def page_of_run(folder: Path) -> tuple[Page, list[Trained]]:
     chart = curves_chart({seed: run.curves(seed) for seed in sorted(run.seeds)}, "curves", title)
     page = Page(
         title=title,
-        lead=f"{about[0].upper()}{about[1:].partition(';')[0]}.",
+        lead=f"{about[0].upper()}{about[1:]}.",
         facts=facts,
         distributions=[Chart("trials", charts.trials(rows, [method]), "Accuracy of each trial", key=TRIALS_KEY)],
         curves=[chart] if chart else [],

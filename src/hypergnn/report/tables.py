@@ -117,14 +117,9 @@ def words_of(claim: Claim) -> str:
         >>> words_of(Claim(table, table.comparisons[0], *table.cells[1::-1], Test(0.5, 0.01, 0.01)))
         'Hyper-Conv. better than GCN* (Cora)'
     """
-    first, second, where = claim.parts
-    return f"{first} better than {second} ({_unbroken(where)})"
-
-
-def _unbroken(column: str) -> str:
-    """The name of a column, whose setting stays on one line."""
-    name, comma, setting = column.partition(", ")
-    return name + comma + setting.replace(" ", "\N{NO-BREAK SPACE}").replace("-", "-\N{WORD JOINER}")
+    first, second, where, setting = claim.parts
+    unbroken = setting.replace(" ", "\N{NO-BREAK SPACE}").replace("-", "-\N{WORD JOINER}")
+    return f"{first} better than {second} ({', '.join(filter(None, (where, unbroken)))})"
 
 
 def _comparison(claim: Claim) -> ComparisonView:

@@ -107,9 +107,8 @@ class HypergraphBatch(Hypergraph):
         members = {name: getattr(self, name) for name in ("vertex_member", "hyperedge_member", "n_members")}
         return replace(cast(HypergraphBatch, super()._rebuilt()), **members)
 
-    def __repr__(self) -> str:
-        """Sizes at a glance."""
-        return f"HypergraphBatch({self.n_members} members, {super().__repr__().removeprefix('Hypergraph(')}"
+    def _sizes(self) -> str:
+        return f"{self.n_members} members, {super()._sizes()}"
 
 
 def batch(hypergraphs: Sequence[Hypergraph]) -> HypergraphBatch:

@@ -27,7 +27,7 @@ from hypergnn._utils.checks import (
 from hypergnn.structures.base import DIRECTIONS, LABEL, STATIC, Direction, TwoSided
 from hypergnn.structures.block import Block, weighted_degree
 from hypergnn.structures.directed_blocks import blocks_around, blocks_joining
-from hypergnn.structures.directed_display import as_html, as_line
+from hypergnn.structures.directed_display import as_html, sizes_of
 from hypergnn.structures.directed_files import check_content, from_tensors, to_tensors
 from hypergnn.structures.directed_parts import ROLES, are_the_same, as_matrix, as_pair, tails_of
 from hypergnn.structures.edits import Editable, Side, pairs_of_lists
@@ -454,7 +454,11 @@ class DirectedHypergraph(StoredStructure, Editable):
 
     def __repr__(self) -> str:
         """Sizes at a glance."""
-        return as_line(self)
+        return f"{type(self).__name__}({self._sizes()})"
+
+    def _sizes(self) -> str:
+        """What ``repr`` says in its parentheses."""
+        return sizes_of(self)
 
     def _repr_html_(self) -> str:
         """Sizes, and the first hyperedges with some of their vertices."""

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from hypergnn.structures.directed import DirectedHypergraph
 
 
-def as_line(H: DirectedHypergraph) -> str:
-    """Its sizes."""
+def sizes_of(H: DirectedHypergraph) -> str:
+    """Its sizes in one line."""
     counts = {"vertices": H.n_vertices, "hyperedges": H.n_hyperedges}
     counts |= {"tails": H.tails.n_pairs, "heads": H.heads.n_pairs}
     parts = [f"{count} {name}" for name, count in counts.items()]
@@ -22,7 +22,7 @@ def as_line(H: DirectedHypergraph) -> str:
         parts.append("centred" if H.is_centred else "partly centred")
     if H.device.type != "cpu":
         parts.append(f"device={str(H.device)!r}")
-    return f"DirectedHypergraph({', '.join(parts)})"
+    return ", ".join(parts)
 
 
 def as_html(H: DirectedHypergraph) -> str:

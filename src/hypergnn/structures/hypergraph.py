@@ -419,6 +419,10 @@ class Hypergraph(StoredStructure, Editable):
 
     def __repr__(self) -> str:
         """Sizes at a glance."""
+        return f"{type(self).__name__}({self._sizes()})"
+
+    def _sizes(self) -> str:
+        """What ``repr`` says in its parentheses."""
         counts = {"vertices": self.n_vertices, "hyperedges": self.n_hyperedges, "incidences": self.n_incidences}
         parts = [f"{count} {name}" for name, count in counts.items()]
         if self.device.type != "meta" and bool((self.weight != 1).any()):
@@ -427,7 +431,7 @@ class Hypergraph(StoredStructure, Editable):
             parts.append("centred" if self.is_centred else "partly centred")
         if self.device.type != "cpu":
             parts.append(f"device={str(self.device)!r}")
-        return f"Hypergraph({', '.join(parts)})"
+        return ", ".join(parts)
 
     def _repr_html_(self) -> str:
         """Sizes, and the first hyperedges with some of their vertices."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
+from hypergnn._utils.file_errors import reason_of
 from hypergnn.persistence.models import load
 from hypergnn.training.records import TrialRecord
 
@@ -42,7 +43,7 @@ def problem(folder: Path, records: Collection[TrialRecord]) -> str | None:
     try:
         about = load(path).about
     except ValueError as error:
-        return str(error).removeprefix(f"{path} ").rstrip(".")
+        return reason_of(error)
     seed, lowest = about.get("seed"), min(losses.values())
     if isinstance(seed, int) and seed in losses and losses[seed] > lowest:
         return f"it is the model of seed {seed}, but seed {best_seed(records)} has a lower validation loss"

@@ -9,6 +9,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from hypergnn._utils.file_errors import reason_of
 from hypergnn.persistence.json_lines import Line, all_lines
 from hypergnn.training.best_model import MODEL_FILE, problem
 from hypergnn.training.ledger import CURVES, RUN, TRIALS, read_head
@@ -64,7 +65,7 @@ def check_run(folder: Path, checked: Checked) -> None:
     try:
         read_head(folder)
     except (ValueError, OSError) as error:
-        checked.add(folder / RUN, _without(folder / RUN, error))
+        checked.add(folder / RUN, reason_of(error))
     records = _check_records(folder / TRIALS, checked)
     _check_curves(folder / CURVES, records, checked)
     if (wrong := problem(folder, list(records.values()))) is not None:
@@ -79,11 +80,6 @@ def check_left_overs(folder: Path, checked: Checked) -> None:
     for path in sorted(folder.glob(".*.tmp")):
         if _LEFT_OVER.fullmatch(path.name):
             checked.add(path, "a file of a writer that was killed; the next run or write to the same file removes it")
-
-
-def _without(path: Path, error: Exception) -> str:
-    """The message of an error, without the path that a finding names anyway."""
-    return str(error).removeprefix(f"{path} ").rstrip(".")
 
 
 def _lines(path: Path, checked: Checked) -> list[Line]:

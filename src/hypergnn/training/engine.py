@@ -198,18 +198,12 @@ def _start(
         seeds=list(seeds),
         parameters=parameters,
         best={name: parameter.detach().clone() for name, parameter in parameters.items()},
-        optimizer=Adam(parameters, config.learning_rate, _decays(parameters, config)),
+        optimizer=Adam(parameters, config.learning_rate, network.decays()),
         best_loss=[math.inf] * len(seeds),
         best_epoch=[0] * len(seeds),
         seconds=[0.0] * len(seeds),
         curves=[{"train_loss": [], "val_loss": []} for _ in seeds],
     )
-
-
-def _decays(parameters: Mapping[str, Tensor], config: Config) -> dict[str, float]:
-    """The L2 penalty of each parameter: between the dense layers of a deep network it is another."""
-    own = config.layer_decay if config.is_residual else config.weight_decay
-    return {name: own if name.startswith("layers.") else config.weight_decay for name in parameters}
 
 
 def _step(network: Network, plan: Plan, state: _State, epoch: int) -> Tensor:

@@ -25,6 +25,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from hypergnn._utils.file_errors import FileError
 from hypergnn.persistence.files import (
     append,
     cut,
@@ -297,10 +298,10 @@ def read_head(folder: Path) -> dict[str, Any]:
         head: dict[str, Any] = json.loads(read_regular(path))
         written = head["format"], head["configuration"], head["environments"][-1]
     except (ValueError, TypeError, LookupError, RecursionError) as error:
-        raise ValueError(f"{path} must describe a run; it is corrupt. Restore it from a copy.") from error
+        raise FileError(path, "must describe a run; it is corrupt. Restore it from a copy.") from error
     if written[0] != FORMAT:
-        raise ValueError(
-            f"{path} must have format {FORMAT}; got {written[0]!r}. Use the version of hypergnn that it names."
+        raise FileError(
+            path, f"must have format {FORMAT}; got {written[0]!r}. Use the version of hypergnn that it names."
         )
     _check_head(path, head)
     return head
@@ -350,5 +351,5 @@ def _check_head(path: Path, head: Mapping[str, Any]) -> None:
     """Raise unless the configuration and each environment are objects, without NaN or infinity."""
     configuration, environments = head["configuration"], head["environments"]
     if not isinstance(configuration, dict) or not all(isinstance(one, dict) for one in environments):
-        raise ValueError(f"{path} must describe a run by objects; it is corrupt. Restore it from a copy.")
+        raise FileError(path, "must describe a run by objects; it is corrupt. Restore it from a copy.")
     as_plain(f"what {path} says", [configuration, list(environments)])

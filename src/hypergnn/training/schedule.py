@@ -35,6 +35,8 @@ class Failure:
     """What happened to its last worker, and the probable reason."""
     exit_code: int | None = None
     """Exit code of its last worker, negative for a signal; ``None`` if it is unknown."""
+    inapplicable: str | None = None
+    """Why a system cannot run on such data; ``None`` if it can, or if a network was trained."""
 
     def __str__(self) -> str:
         """One line with everything."""

@@ -29,7 +29,7 @@ MUTANTS = [
     ),
     Mutant(
         "one penalty for all layers",
-        "hypergnn.training.engine:_decays",
+        "hypergnn.models.network:Network.decays",
         nth(choice(), 0),
         "config.weight_decay",
         f"{DEEP}::test_the_layers_between_have_a_penalty_of_their_own",

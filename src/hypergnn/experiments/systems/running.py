@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 from typing import IO, Any, cast
@@ -150,6 +150,18 @@ def _answers(
             worker.stop()
 
 
+def failure_in(head: Mapping[str, Any], seed: int) -> Failure | None:
+    """The failure that an answer of the worker tells of; ``None`` if the trial has succeeded.
+
+    Example:
+        >>> failure_in({"inapplicable": "it needs links."}, seed=0).inapplicable
+        'it needs links.'
+    """
+    if "inapplicable" in head:
+        return Failure(seed, f"does not apply: {head['inapplicable']}", inapplicable=head["inapplicable"])
+    return Failure(seed, head["error"]) if "error" in head else None
+
+
 class _Worker(threading.Thread):
     """A process that fits a system, and the thread that gives it one seed after the other."""
 
@@ -242,8 +254,8 @@ class _Worker(threading.Thread):
         if not line.endswith(b"\n"):
             return self._lost(seed)
         head = json.loads(line)
-        if "error" in head:
-            return Failure(seed, head["error"])
+        if (failure := failure_in(head, seed)) is not None:
+            return failure
         shape = tuple(head.pop("shape"))
         body = self.output.read(8 * shape[0] * shape[1])
         if len(body) < 8 * shape[0] * shape[1]:

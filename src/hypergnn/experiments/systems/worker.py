@@ -28,8 +28,6 @@ from hypergnn.experiments.systems.base import DoesNotApplyError
 if TYPE_CHECKING:
     from hypergnn.experiments.systems.base import Probabilities, System
 
-NOT_APPLICABLE = "does not apply: "
-"""What the cause of a failure begins with if the system cannot run on such data."""
 _STATUS, _REFERENCES = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 _TOLERANCE = 1e-3
 
@@ -77,7 +75,7 @@ def _trial(system: System, data: Any, seed: int) -> tuple[dict[str, Any], bytes]
         if os.environ.get("HYPERGNN_TRACEBACK"):
             traceback.print_exc()
         if isinstance(error, DoesNotApplyError):
-            return {"error": f"{NOT_APPLICABLE}{described(error).partition(': ')[2]}"}, b""
+            return {"inapplicable": _first_line(error)}, b""
         what = str(error) if isinstance(error, WrongProbabilitiesError) else f"raised {described(error)}"
         return {"error": what}, b""
     return {"shape": probabilities.shape, **cost}, probabilities.tobytes()
@@ -126,8 +124,13 @@ def described(error: BaseException) -> str:
         >>> described(ValueError("x must be finite.\nSee above."))
         'ValueError: x must be finite.'
     """
-    first = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
+    first = _first_line(error)
     return f"{type(error).__name__}: {first}" if first else type(error).__name__
+
+
+def _first_line(error: BaseException) -> str:
+    """The first line of the message that is not empty."""
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), "")
 
 
 def _seed_all(seed: int) -> None:

@@ -49,12 +49,14 @@ def _backward_dropped_sum(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
 
 
 dropped_sum = Operator(
-    "dropped_sum(Tensor x, Tensor values, Tensor keys, float rate, Incidence by) -> Tensor",
+    "dropped_sum",
+    ("Tensor x", "Tensor values", "Tensor keys", "float rate"),
     _dropped_sum,
     _fake_dropped_sum,
     _save_dropped_sum,
     _backward_dropped_sum,
     composed.dropped_sum,
+    incidences=("by",),
 )
 
 
@@ -164,22 +166,26 @@ def _fake_transition_gradients(grad: Tensor, *inputs: Any) -> tuple[Tensor, ...]
     return tuple(grad.new_empty(0 if one is None else one.shape) for one in inputs[:6])
 
 
-_FACTORS = "Tensor? left, Tensor? middle, Tensor? right, Tensor? values, Tensor? receiver_values"
-_SIDES = "Incidence senders, Incidence receivers"
+_FACTORS = ("Tensor? left", "Tensor? middle", "Tensor? right", "Tensor? values", "Tensor? receiver_values")
 
 transition_gradients = Operator(
-    f"transition_gradients(Tensor grad, Tensor x, {_FACTORS}, Tensor sums, {_SIDES})"
-    " -> (Tensor, Tensor, Tensor, Tensor, Tensor, Tensor)",
+    "transition_gradients",
+    ("Tensor grad", "Tensor x", *_FACTORS, "Tensor sums"),
     _transition_gradients,
     _fake_transition_gradients,
+    incidences=("senders", "receivers"),
+    n_results=6,
 )
 transition = Operator(
-    f"transition(Tensor x, {_FACTORS}, bool learned, {_SIDES}) -> (Tensor, Tensor)",
+    "transition",
+    ("Tensor x", *_FACTORS, "bool learned"),
     _transition,
     _fake_transition,
     _save_transition,
     _backward_transition,
     composed.transition,
+    incidences=("senders", "receivers"),
+    n_results=2,
 )
 
 
@@ -212,14 +218,16 @@ def _fake_spread(grad: Tensor, weight: Tensor | None, by: Incidence) -> Tensor:
     return grad.new_empty(grad.shape[0], by.n_pairs, grad.shape[2])
 
 
-spread = Operator("spread(Tensor grad, Tensor? weight, Incidence by) -> Tensor", _spread, _fake_spread)
+spread = Operator("spread", ("Tensor grad", "Tensor? weight"), _spread, _fake_spread, incidences=("by",))
 value_sums = Operator(
-    "value_sums(Tensor values, Tensor? weight, Incidence by) -> Tensor",
+    "value_sums",
+    ("Tensor values", "Tensor? weight"),
     _value_sums,
     _fake_value_sums,
     _save_value_sums,
     _backward_value_sums,
     composed.value_sums,
+    incidences=("by",),
 )
 
 
@@ -249,10 +257,11 @@ def _inverse_gradient(grad: Tensor, output: Tensor, root: bool) -> Tensor:
 
 
 inverse_gradient = Operator(
-    "inverse_gradient(Tensor grad, Tensor output, bool root) -> Tensor", _inverse_gradient, _fake_inverse
+    "inverse_gradient", ("Tensor grad", "Tensor output", "bool root"), _inverse_gradient, _fake_inverse
 )
 inverse = Operator(
-    "inverse(Tensor degree, bool root, float least) -> Tensor",
+    "inverse",
+    ("Tensor degree", "bool root", "float least"),
     _inverse,
     _fake_inverse,
     _save_inverse,
@@ -297,18 +306,22 @@ def _fake_attend_gradients(
 
 
 attend_gradients = Operator(
-    "attend_gradients(Tensor grad, Tensor softmax, Tensor ours, Tensor theirs, float slope, Incidence by)"
-    " -> (Tensor, Tensor)",
+    "attend_gradients",
+    ("Tensor grad", "Tensor softmax", "Tensor ours", "Tensor theirs", "float slope"),
     _attend_gradients,
     _fake_attend_gradients,
+    incidences=("by",),
+    n_results=2,
 )
 attend = Operator(
-    "attend(Tensor ours, Tensor theirs, float slope, Incidence by) -> Tensor",
+    "attend",
+    ("Tensor ours", "Tensor theirs", "float slope"),
     _attend,
     _fake_attend,
     _save_attend,
     _backward_attend,
     composed.attend,
+    incidences=("by",),
 )
 
 
@@ -340,12 +353,15 @@ def _fake_head_scores_gradients(grad: Tensor, x: Tensor, vectors: Tensor) -> tup
 
 
 head_scores_gradients = Operator(
-    "head_scores_gradients(Tensor grad, Tensor x, Tensor vectors) -> (Tensor, Tensor)",
+    "head_scores_gradients",
+    ("Tensor grad", "Tensor x", "Tensor vectors"),
     _head_scores_gradients,
     _fake_head_scores_gradients,
+    n_results=2,
 )
 head_scores = Operator(
-    "head_scores(Tensor x, Tensor vectors) -> Tensor",
+    "head_scores",
+    ("Tensor x", "Tensor vectors"),
     _head_scores,
     _fake_head_scores,
     _save_head_scores,
@@ -380,15 +396,18 @@ def _fake_elu_dropout_gradient(grad: Tensor, y: Tensor, has_bias: bool, *_: Any)
     return y.new_empty(y.shape), y.new_empty(*y.shape[:1] if y.dim() > 2 else (), width)
 
 
-_DRAWING = "float rate, Tensor? keys, Tensor? places"
+_DRAWING = ("float rate", "Tensor? keys", "Tensor? places")
 
 elu_dropout_gradient = Operator(
-    f"elu_dropout_gradient(Tensor grad, Tensor y, bool has_bias, {_DRAWING}) -> (Tensor, Tensor)",
+    "elu_dropout_gradient",
+    ("Tensor grad", "Tensor y", "bool has_bias", *_DRAWING),
     backend.elu_dropout_gradient,
     _fake_elu_dropout_gradient,
+    n_results=2,
 )
 elu_dropout = Operator(
-    f"elu_dropout(Tensor x, Tensor? bias, {_DRAWING}) -> Tensor",
+    "elu_dropout",
+    ("Tensor x", "Tensor? bias", *_DRAWING),
     backend.elu_dropout,
     _fake_elu_dropout,
     _save_elu_dropout,
@@ -424,12 +443,14 @@ def _fake_cross_entropy_gradient(grad: Tensor, scores: Tensor, *_: Tensor) -> Te
 
 
 cross_entropy_gradient = Operator(
-    "cross_entropy_gradient(Tensor grad, Tensor scores, Tensor classes, Tensor rows) -> Tensor",
+    "cross_entropy_gradient",
+    ("Tensor grad", "Tensor scores", "Tensor classes", "Tensor rows"),
     _cross_entropy_gradient,
     _fake_cross_entropy_gradient,
 )
 cross_entropy = Operator(
-    "cross_entropy(Tensor scores, Tensor classes, Tensor rows) -> Tensor",
+    "cross_entropy",
+    ("Tensor scores", "Tensor classes", "Tensor rows"),
     _cross_entropy,
     _fake_cross_entropy,
     _save_cross_entropy,
