@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from hypergnn import kernels
+
 ROOT = Path(__file__).parents[2]
 SOURCE, TESTS = ROOT / "src" / "hypergnn", ROOT / "tests"
 
@@ -42,6 +44,10 @@ ORDER = [
     ["__main__"],
 ]
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
+
+# Modules of the kernels that other rooms import. Like the steps of `kernels/__init__.py`, their functions choose the
+# backend themselves.
+WITHOUT_BACKEND = {"checks", "dropout", "id_loops", "memory", "stopwatch"}
 
 # Rooms of the modules that have no folder of tests of their own.
 TESTED_IN = {"reference": "functional", "drawing": "explanations", "model_selection": "estimators"}
@@ -101,6 +107,33 @@ def test_a_module_imports_only_from_rooms_below_its_own(path):
 
 def test_every_room_of_the_order_exists():
     assert [name for name in RANK if find_spec(f"hypergnn.{name}") is None] == []
+
+
+def of_kernels(path: Path) -> set[str]:
+    """What a file imports from the package of the kernels, or takes from it: modules and names."""
+    found = {name.split(".")[1] for name in imports_of(path) if name.startswith("kernels.")}
+    taken = (node for node in ast.walk(parsed(path)) if isinstance(node, ast.Attribute))
+    return found | {node.attr for node in taken if isinstance(node.value, ast.Name) and node.value.id == "kernels"}
+
+
+@pytest.mark.parametrize("path", modules())
+def test_no_module_outside_the_kernels_sees_a_backend(path):
+    if room_of(name_of(path)) != "kernels":
+        assert of_kernels(path) <= WITHOUT_BACKEND | {*kernels.__all__}, name_of(path)
+
+
+def test_a_module_that_sees_a_backend_is_found(tmp_path):
+    for number, line in enumerate(
+        (
+            "from hypergnn.kernels import dispatch",
+            "from hypergnn.kernels.dispatch import is_compiled",
+            "import hypergnn.kernels.cpu.buffers",
+            "from hypergnn import kernels\nkernels.is_compiled('cpu', None)",
+        )
+    ):
+        path = tmp_path / f"{number}.py"
+        path.write_text(line)
+        assert not of_kernels(path) <= WITHOUT_BACKEND | {*kernels.__all__}, line
 
 
 def test_of_structures_kernels_import_the_incidence_and_the_cache_only():
