@@ -116,7 +116,8 @@ def load(
             raise ValueError(f"it holds a {kind.__name__}, which is no estimator of hypergnn")
         tree = json.loads(tensors.pop(_TREE).numpy().tobytes())
         reader = Reader(tensors)
-        made: Any = object.__new__(kind)
+        made: CorrectAndSmooth | HypergraphClassifier | HypergraphEmbedding | HypergraphRegressor
+        made = object.__new__(kind)
         made.__dict__.update({str(name): reader.read(one) for name, one in tree})
     except (AttributeError, KeyError, TypeError, ValueError, RuntimeError, IndexError, RecursionError) as error:
         what = f"it has no {error}" if isinstance(error, KeyError) else str(error)

@@ -27,7 +27,7 @@ from hypergnn.experiments.systems.structure import features_of, links_of
 from hypergnn.functional.checks import Features
 from hypergnn.functional.projection import project
 from hypergnn.layers.base import glorot
-from hypergnn.layers.monet import gaussians
+from hypergnn.functional.monet import gaussians
 from hypergnn.structures.graph import Graph
 
 
