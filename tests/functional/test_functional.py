@@ -147,7 +147,9 @@ def test_degrees_that_a_softmax_makes_1_need_not_be_summed(H, normalization, sof
     options = {"normalization": normalization, "softmax_over": softmax_over, "negative_slope": 0.3}
     scored = (projected, torch.einsum("nf,fhd->nhd", u, P), H, *a.chunk(2, dim=-1))
     found, same = attended_conv(*scored, **options, drop=lambda values, _: 2 * values)
-    wanted = functional.hypergraph_attention(projected, H, incidence, normalization=normalization, dropped=2 * incidence)
+    wanted = functional.hypergraph_attention(
+        projected, H, incidence, normalization=normalization, dropped=2 * incidence
+    )
     assert same.equal(incidence)
     torch.testing.assert_close(found, wanted)
     grads = [torch.autograd.grad(one.square().sum(), (x, a), retain_graph=True) for one in (found, wanted)]

@@ -1,4 +1,4 @@
-"""What rooms that train may say about the memory of the kernels: that buffers are needed again soon, and by how much."""
+"""The memory of the kernels, for rooms that train: how much they hold at most, and that it is needed again soon."""
 
 from hypergnn.kernels.cpu.buffers import ROOM, reused_buffers, trust_c_library
 

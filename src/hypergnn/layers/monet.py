@@ -104,7 +104,9 @@ class HypergraphMoNet(Layer):
     def _of_one_way(self, x: Features, H: TwoSided, way: int, given: Tensor | None) -> Tensor:
         projected = self._projected(x, self._of_way(self.projection, way, -1))
         mean, spread = (self._of_way(one, way, -2) for one in (self.mean, self.spread))
-        by_kernel = projected.reshape(*projected.shape[:-1], mean.shape[-2], self.out_features)  # (..., N, heads * kernels, F')
+        by_kernel = projected.reshape(
+            *projected.shape[:-1], mean.shape[-2], self.out_features
+        )  # (..., N, heads * kernels, F')
         u = None if given is None else self._checked(given, H, projected.dtype)
         out = monet_conv(by_kernel, H, mean, spread, coordinates=u, normalization=self.normalization)
         by_head = out.reshape(*out.shape[:-2], self.heads, self.kernels, self.out_features).sum(-2)
