@@ -9,7 +9,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.autograd import gradcheck
 
 from hypergnn import Graph, Hypergraph, functional, kernels, reference
-from hypergnn.functional.attention import attended_transition
+from hypergnn.functional.attention import attended_conv
 
 pytestmark = pytest.mark.usefixtures("backend")
 
@@ -144,12 +144,13 @@ def test_degrees_that_a_softmax_makes_1_need_not_be_summed(H, normalization, sof
     x, u = random(H.n_vertices, 3).requires_grad_(), random(H.n_hyperedges, 3)
     P, a = random(3, 2, 4), random(2, 8).requires_grad_()
     incidence, projected = score(H, x, u, P, P, a, softmax_over)
-    found, wanted = (
-        attended_transition(
-            projected, H, incidence, normalization=normalization, dropped=2 * incidence, softmax_over=known
-        )
-        for known in (softmax_over, None)
+    options = {"normalization": normalization, "softmax_over": softmax_over, "negative_slope": 0.3}
+    scored = (projected, torch.einsum("nf,fhd->nhd", u, P), H, *a.chunk(2, dim=-1))
+    found, same = attended_conv(*scored, **options, drop=lambda values, _: 2 * values)
+    wanted = functional.hypergraph_attention(
+        projected, H, incidence, normalization=normalization, dropped=2 * incidence
     )
+    assert same.equal(incidence)
     torch.testing.assert_close(found, wanted)
     grads = [torch.autograd.grad(one.square().sum(), (x, a), retain_graph=True) for one in (found, wanted)]
     torch.testing.assert_close(*grads)

@@ -23,6 +23,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 
 import hypergnn as hg
+from hypergnn import estimators
 from hypergnn.persistence import tensor_files
 from hypergnn.persistence.allowed import class_named, name_of
 from hypergnn.persistence.object_reader import Reader
@@ -347,3 +348,7 @@ def test_rows_that_are_called_by_dates(index, tmp_path):
     again = hg.load(tmp_path / "model.safetensors")
     assert again.hypergraph_.vertex_names.tolist() == [str(one) for one in index]
     assert_array_equal(again.transduction_, model.transduction_)
+
+
+def test_load_returns_a_saved_network_or_one_of_the_estimators():
+    assert set(hg.load.__annotations__["return"].split(" | ")) == {"SavedModel", *estimators.__all__}

@@ -3,10 +3,13 @@
 import ast
 from collections.abc import Iterator
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
+from hypergnn import kernels
 
 ROOT = Path(__file__).parents[2]
 SOURCE, TESTS = ROOT / "src" / "hypergnn", ROOT / "tests"
@@ -42,6 +45,10 @@ ORDER = [
     ["__main__"],
 ]
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
+
+# Modules of the kernels that other rooms import. Like the steps of `kernels/__init__.py`, their functions choose the
+# backend themselves.
+WITHOUT_BACKEND = {"checks", "dropout", "id_loops", "memory", "stopwatch"}
 
 # Rooms of the modules that have no folder of tests of their own.
 TESTED_IN = {"reference": "functional", "drawing": "explanations", "model_selection": "estimators"}
@@ -103,6 +110,33 @@ def test_every_room_of_the_order_exists():
     assert [name for name in RANK if find_spec(f"hypergnn.{name}") is None] == []
 
 
+def of_kernels(path: Path) -> set[str]:
+    """What a file imports from the package of the kernels, or takes from it: modules and names."""
+    found = {name.split(".")[1] for name in imports_of(path) if name.startswith("kernels.")}
+    taken = (node for node in ast.walk(parsed(path)) if isinstance(node, ast.Attribute))
+    return found | {node.attr for node in taken if isinstance(node.value, ast.Name) and node.value.id == "kernels"}
+
+
+@pytest.mark.parametrize("path", modules())
+def test_no_module_outside_the_kernels_sees_a_backend(path):
+    if room_of(name_of(path)) != "kernels":
+        assert of_kernels(path) <= WITHOUT_BACKEND | {*kernels.__all__}, name_of(path)
+
+
+def test_a_module_that_sees_a_backend_is_found(tmp_path):
+    for number, line in enumerate(
+        (
+            "from hypergnn.kernels import dispatch",
+            "from hypergnn.kernels.dispatch import is_compiled",
+            "import hypergnn.kernels.cpu.buffers",
+            "from hypergnn import kernels\nkernels.is_compiled('cpu', None)",
+        )
+    ):
+        path = tmp_path / f"{number}.py"
+        path.write_text(line)
+        assert not of_kernels(path) <= WITHOUT_BACKEND | {*kernels.__all__}, line
+
+
 def test_of_structures_kernels_import_the_incidence_and_the_cache_only():
     found = {name for path in (SOURCE / "kernels").rglob("*.py") for name in imports_of(path)}
     assert {name for name in found if room_of(name) == "structures"} == {"structures.base.derived"}
@@ -147,3 +181,79 @@ def test_internals_are_imported_by_tests_of_their_own_room_only(path):
     for name in internals(parsed(path)):
         room = name.split(".")[1]
         assert TESTED_IN.get(room, room) == own, f"{name} is private to {room}"
+
+
+# What tests take from another room although it does not export it and their own room does not use it.
+EXCEPTIONS = {
+    ("cli", "datasets.download"): "commands run without a network",
+    ("cli", "training.worker"): "a worker is lost during a command",
+    ("cli", "experiments.jobs"): "progress of a job, which the command prints",
+    ("cli", "experiments.markdown"): "must be loaded before a test replaces the tables",
+    ("cli", "report.reproductions"): "must be loaded before a test replaces the tables",
+    ("cli", "experiments.systems.running"): "a system fails during a command",
+    ("distributed", "functional.projection"): "dropout of a part of sparse features must be that of the whole",
+    ("distributed", "kernels.dropout"): "the same",
+    ("experiments", "report.comparison"): "text and report must show the same numbers",
+    ("experiments", "report.reproductions"): "the same",
+    ("experiments", "report.systems"): "the same",
+    ("experiments", "report.tables"): "the same",
+    ("layers", "distributed.exchange"): "operators of users must work in several processes",
+    ("layers", "distributed.shards"): "the same",
+    ("models", "training.engine"): "networks must train alone as they do with others",
+    ("models", "training.losses"): "the loss of a network with several draws",
+    ("models", "training.plan"): "networks must train alone as they do with others",
+    ("persistence", "experiments.paper"): "files of earlier versions of all rooms are read",
+    ("persistence", "experiments.results"): "the same",
+    ("persistence", "training.ledger"): "the same",
+    ("persistence", "kernels.dispatch"): "an export must leave the backend as it was",
+    ("persistence", "structures.stored"): "the files of structures",
+    ("report", "experiments.runner"): "a reproduction that the report shows",
+    ("spark", "persistence.tensor_files"): "executors write files without torch that must be those of the library",
+}
+# Not of a room: they serve all tests, or test the package as a whole.
+SHARED = {"conftest.py", "support", "project"}
+# The command line as a function, which is public as the program is.
+PROGRAM = "cli.main"
+
+
+def module_of(name: str) -> str:
+    """The module that a dotted name of the package stands for or in: ``training.plan`` for ``training.plan.Task``."""
+    is_module = (SOURCE / f"{name.replace('.', '/')}.py").exists() or (SOURCE / name.replace(".", "/")).is_dir()
+    return name if is_module else name.rpartition(".")[0]
+
+
+@cache
+def exported(room: str) -> frozenset[str]:
+    return frozenset(getattr(import_module(f"hypergnn.{room}"), "__all__", ()))
+
+
+@cache
+def used_by(room: str) -> frozenset[str]:
+    """Modules that a room of the package imports something from."""
+    paths = [path for path in SOURCE.rglob("*.py") if TESTED_IN.get(one := name_of(path).split(".")[0], one) == room]
+    return frozenset(module_of(name) for path in paths for name in imports_of(path))
+
+
+def borrowed(path: Path) -> Iterator[str]:
+    """What a test imports from another room that neither exports it nor has it used by the room of the test."""
+    own = path.relative_to(TESTS).parts[0]
+    for name in imports_of(path):
+        room, _, rest = name.partition(".")
+        if not rest or name == PROGRAM or TESTED_IN.get(room, room) == own or rest in exported(room):
+            continue
+        if module_of(name) not in used_by(own):
+            yield name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", files_of_tests())
+def test_tests_take_from_other_rooms_what_these_export_or_their_own_room_uses(path):
+    own = path.relative_to(TESTS).parts[0]
+    if own not in SHARED:
+        assert {module_of(name) for name in borrowed(path)} <= {module for room, module in EXCEPTIONS if room == own}
+
+
+def test_every_exception_is_used():
+    paths = [param.values[0] for param in files_of_tests()]
+    found = {(path.relative_to(TESTS).parts[0], module_of(name)) for path in paths for name in borrowed(path)}
+    assert EXCEPTIONS.keys() <= found

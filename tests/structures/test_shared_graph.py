@@ -8,8 +8,7 @@ import torch
 from support import real_data
 
 import hypergnn as hg
-from hypergnn.functional import graph_conv, mean_conv
-from hypergnn.functional.pairwise import attention_links
+from hypergnn.functional import attention_links, graph_conv, mean_conv
 from hypergnn.models import Config
 from hypergnn.structures import shared_graph
 from hypergnn.structures.shared_graph import SharedGraph

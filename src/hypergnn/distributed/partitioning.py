@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from hypergnn._utils.checks import check_size
 from hypergnn.distributed.division import Division
+from hypergnn.kernels import id_loops
 from hypergnn.structures.hypergraph import Hypergraph
 
 SLACK = 1.03
@@ -58,22 +59,20 @@ def partition(H: Hypergraph, n: int) -> Processes:
         >>> cut(H, process).hyperedges, len(set(process[[0, 2, 4]]))
         (0, 1)
     """
-    from hypergnn.kernels.cpu.partition_loops import breadth_first, stream
-
     check_size("n", n, minimum=1)
     if not isinstance(H, Hypergraph):
         raise TypeError(f"H must be a Hypergraph; got {type(H).__name__}. Take H.undirected() of a directed one.")
     H.check()
-    pairs = [one.cpu().numpy() for one in (H.incidence.offsets, H.incidence.members)]
-    back = [one.cpu().numpy() for one in (H.incidence.back_offsets, H.incidence.back_members)]
+    offsets, members = (one.cpu().numpy() for one in (H.incidence.offsets, H.incidence.members))
+    back_offsets, back_members = (one.cpu().numpy() for one in (H.incidence.back_offsets, H.incidence.back_members))
     order = np.empty(H.n_vertices, np.int64)
-    breadth_first(*pairs, *back, _FOLLOWED, order)
+    id_loops.breadth_first(offsets, members, back_offsets, back_members, _FOLLOWED, order)
     counts = np.zeros((H.n_hyperedges, n), np.int32)
     process, load = np.full(H.n_vertices, -1, np.int32), np.zeros(n)
-    largest = int(np.diff(pairs[0]).max(initial=0)) + 1
+    largest = int(np.diff(offsets).max(initial=0)) + 1
     most = max(SLACK * (H.n_vertices + H.n_incidences) / n, (H.n_vertices + H.n_incidences) / n + largest)
     for number in range(_PASSES if n > 1 else 1):
-        moved = stream(order, *pairs, back[0], counts, process, load, most, number > 0)
+        moved = id_loops.stream(order, offsets, members, back_offsets, counts, process, load, most, number > 0)
         if number > 0 and moved <= _ENOUGH * H.n_vertices:
             break
     return process

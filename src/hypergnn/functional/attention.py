@@ -7,7 +7,8 @@ r"""Hypergraph attention: an incidence that is learned takes the place of ``H`` 
 
 from __future__ import annotations
 
-from typing import Literal, cast
+from collections.abc import Callable
+from typing import Any, Literal, cast
 
 import torch
 from torch import Tensor
@@ -24,6 +25,8 @@ from hypergnn.structures.incidence import Incidence
 
 SoftmaxOver = Literal["hyperedges", "vertices"]
 SOFTMAX_OVER = ("hyperedges", "vertices")
+Drop = Callable[[Tensor, Incidence], Tensor]
+"""Dropout of values of pairs, given the values and the pairs."""
 
 
 def hyperedge_features(x: Features, H: TwoSided) -> Tensor:
@@ -199,7 +202,7 @@ def hypergraph_attention(
     if receiver_incidence is not None:
         per_incidence = (H.receivers.n_pairs, x.shape[-2])
         check_like("receiver_incidence", receiver_incidence, x, per_incidence, "one entry per incidence and head")
-    return attended_transition(
+    return _attended_transition(
         x,
         H,
         incidence,
@@ -210,34 +213,85 @@ def hypergraph_attention(
     )
 
 
-def attended_transition(
+def attended_conv(
+    x: Tensor,
+    x_hyperedge: Tensor | None,
+    H: TwoSided,
+    a_vertex: Tensor,
+    a_hyperedge: Tensor,
+    *,
+    normalization: Normalization,
+    softmax_over: SoftmaxOver = "hyperedges",
+    negative_slope: float = 0.2,
+    weight: Tensor | None = None,
+    dropped: Tensor | None = None,
+    drop: Drop | None = None,
+) -> tuple[Tensor, Tensor]:
+    """:func:`attention_incidence` and the convolution with it, which need not sum degrees that its softmax makes 1.
+
+    Args:
+        x: As in :func:`attention_incidence`.
+        x_hyperedge: As there.
+        H: As there.
+        a_vertex: As there.
+        a_hyperedge: As there.
+        normalization: As in :func:`hypergraph_conv`.
+        softmax_over: As in :func:`attention_incidence`.
+        negative_slope: As there.
+        weight: Hyperedge weights in place of ``H.weight``, ``(..., M)``.
+        dropped: ``x`` after dropout, which is then what propagates; the scores are those of ``x``.
+        drop: Dropout of the incidence, given with the pairs that it belongs to; degrees are taken before it.
+
+    Returns:
+        ``T x``, ``(..., N, heads, F')``, for a block a row per vertex that it makes; and the attended incidence of the
+        senders, ``(..., n_incidences, heads)``.
+    """
+    scored = (x, x_hyperedge, H, a_vertex, a_hyperedge)
+    incidence = attention_incidence(*scored, softmax_over=softmax_over, negative_slope=negative_slope)
+    received = None
+    if not H.shares_pairs:
+        options: dict[str, Any] = {"softmax_over": softmax_over, "negative_slope": negative_slope}
+        received = attention_incidence(*scored, **options, of="receivers")
+    out = _attended_transition(
+        x if dropped is None else dropped,
+        H,
+        incidence,
+        normalization=normalization,
+        weight=weight,
+        dropped=None if drop is None else drop(incidence, H.senders),
+        of_receivers=received,
+        dropped_of_receivers=None if drop is None or received is None else drop(received, H.receivers),
+        softmax_over=softmax_over,
+    )
+    return out, incidence
+
+
+def _attended_transition(
     x: Tensor,
     H: TwoSided,
     incidence: Tensor,
     *,
     normalization: Normalization,
-    weight: Tensor | None = None,
-    dropped: Tensor | None = None,
-    of_receivers: Tensor | None = None,
+    weight: Tensor | None,
+    dropped: Tensor | None,
+    of_receivers: Tensor | None,
     dropped_of_receivers: Tensor | None = None,
     softmax_over: SoftmaxOver | None = None,
 ) -> Tensor:
-    """Compute :func:`hypergraph_attention` with fewer checks, for callers that have made the incidence.
+    """Convolve with an attended incidence in every place of ``H``; arguments as for :func:`hypergraph_attention`.
 
     Args:
-        x: Projected vertex features, ``(..., N, heads, F')``.
+        x: Projected vertex features.
         H: The hypergraph, or a block of one.
-        incidence: Attended incidence of the senders, ``(..., n_incidences, heads)``.
+        incidence: Attended incidence of the senders.
         normalization: As in :func:`hypergraph_conv`.
         weight: Hyperedge weights in place of ``H.weight``.
         dropped: The incidence after dropout.
         of_receivers: Attended incidence of the receivers, if their pairs are not among those of the senders.
         dropped_of_receivers: The same after dropout.
-        softmax_over: Which softmax has made the incidence. Degrees that are 1 because of it need not be summed.
+        softmax_over: Which softmax has made the incidence, whose sums of 1 are then not taken; ``None`` for any other.
     """
-    if of_receivers is None and not H.shares_pairs:
-        raise ValueError("of_receivers must be given: the receivers of H have incidences of their own.")
-    left, middle, right = attended_scalings(H, incidence, normalization, weight, of_receivers, softmax_over)
+    left, middle, right = _attended_scalings(H, incidence, normalization, weight, of_receivers, softmax_over)
     values = incidence if dropped is None else dropped
     factors = {"left": left, "middle": middle, "right": right, "values": values}
     if of_receivers is not None:
@@ -249,19 +303,30 @@ def attended_transition(
 
 
 def attended_scalings(
-    H: TwoSided,
-    incidence: Tensor,
-    normalization: Normalization,
-    given: Tensor | None = None,
-    of_receivers: Tensor | None = None,
-    softmax_over: SoftmaxOver | None = None,
+    H: TwoSided, incidence: Tensor, normalization: Normalization, of_receivers: Tensor | None = None
 ) -> Scalings:
-    """``D_R^-a``, ``W B^-1`` and ``D_S^-b``, ``(..., rows, heads or 1)`` each; ``None`` is 1.
+    """``D_R^-a``, ``W B^-1`` and ``D_S^-b`` of any attended incidence, ``(..., rows, heads or 1)`` each; ``None`` is 1.
 
     The first is that of all senders where the receivers share their pairs.
 
-    Arguments as for :func:`attended_transition`; ``given`` are hyperedge weights in place of ``H.weight``.
+    Args:
+        H: The hypergraph, or a block of one.
+        incidence: Attended incidence of the senders.
+        normalization: As in :func:`hypergraph_conv`.
+        of_receivers: Attended incidence of the receivers, if their pairs are not among those of the senders.
     """
+    return _attended_scalings(H, incidence, normalization, None, of_receivers, None)
+
+
+def _attended_scalings(
+    H: TwoSided,
+    incidence: Tensor,
+    normalization: Normalization,
+    given: Tensor | None,
+    of_receivers: Tensor | None,
+    softmax_over: SoftmaxOver | None,
+) -> Scalings:
+    """The same; ``given`` are weights in place of ``H.weight``, and sums of the given softmax are known to be 1."""
     dtype = incidence.dtype
     if normalization == "none":
         return None, (H.weight.to(dtype) if given is None else given).unsqueeze(-1), None

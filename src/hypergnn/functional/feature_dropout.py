@@ -7,14 +7,10 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from hypergnn import kernels
 from hypergnn._utils.checks import check_number
 from hypergnn.functional.checks import Features
-from hypergnn.kernels.dispatch import is_compiled
-from hypergnn.kernels.ops import is_plain
+from hypergnn.kernels.dropout import unseeded_dropout
 from hypergnn.structures.sparse_features import SparseFeatures, csr_tensor, uncompiled
-
-_MANY = 1 << 31  # entries that 32 bits do not number
 
 
 def dropout(x: Features, p: float = 0.5, training: bool = True) -> Features:
@@ -53,18 +49,10 @@ def dropout(x: Features, p: float = 0.5, training: bool = True) -> Features:
     if p == 0 or not training:
         return x
     if isinstance(x, SparseFeatures):
-        return replace(x, values=_dropped(x.values, p))
-    return _dropped_csr(x, p) if x.layout == torch.sparse_csr else _dropped(x, p)
+        return replace(x, values=unseeded_dropout(x.values, p))
+    return _dropped_csr(x, p) if x.layout == torch.sparse_csr else unseeded_dropout(x, p)
 
 
 @uncompiled
 def _dropped_csr(x: Tensor, p: float) -> Tensor:
-    return csr_tensor(x.crow_indices(), x.col_indices(), _dropped(x.values(), p), x.shape)
-
-
-def _dropped(x: Tensor, p: float) -> Tensor:
-    """Dropout by counters, with two keys from torch's generator, on the compiled backend; torch's dropout elsewhere."""
-    if not is_plain(x) or not is_compiled(x.device.type, x.dtype) or not 0 < x.numel() < _MANY:
-        return torch.nn.functional.dropout(x, p)
-    keys = torch.randint(-_MANY, _MANY, (1, 2), dtype=torch.int32)
-    return kernels.seeded_dropout(x.reshape(1, -1), kernels.Dropout(p, keys)).view(x.shape)
+    return csr_tensor(x.crow_indices(), x.col_indices(), unseeded_dropout(x.values(), p), x.shape)

@@ -12,6 +12,7 @@ program, or derivatives are taken in forward mode, operations that torch can tra
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from math import prod
 from types import ModuleType
 from typing import NamedTuple
@@ -20,17 +21,20 @@ import torch
 from torch import Tensor
 
 from hypergnn.kernels import checks, composed, dispatch, ops, split
-from hypergnn.kernels.dispatch import compiled, is_compiled
+from hypergnn.kernels.dispatch import AdamStep, compiled, is_compiled
 from hypergnn.structures.incidence import KNOWN, Incidence, Known
 
 __all__ = [
+    "AdamStep",
     "Dropout",
     "activated_transition",
+    "adam_step",
     "attend",
     "cross_entropy",
     "csr_matmul",
     "elu_dropout",
     "head_scores",
+    "in_plain_torch",
     "inverse",
     "matmul",
     "pair_dot",
@@ -323,6 +327,20 @@ def elu_dropout(x: Tensor, bias: Tensor | None = None, dropout: Dropout | None =
         checks.check_draws(x, x.shape[0] if x.dim() > 2 else 1, prod(x.shape[1:-1] or x.shape[:1]), dropout)
     activated: Tensor = _steps(x).elu_dropout(x, bias, rate, keys, places)
     return activated
+
+
+def adam_step(parameter: Tensor, mean: Tensor, square: Tensor) -> AdamStep:
+    """The step of Adam of one parameter, which updates it and both of its moments in place.
+
+    Returns:
+        A function of the gradient, the learning rate, the factor of the L2 penalty and the number of the step.
+    """
+    return dispatch.backend_for(parameter).adam(parameter, mean, square)
+
+
+def in_plain_torch() -> AbstractContextManager[None]:
+    """Within the block, all threads compute in plain torch, which formats of other programs can express."""
+    return dispatch.using("torch")
 
 
 def _of_trials(x: Tensor, bias: Tensor | None) -> tuple[Tensor, Tensor | None]:

@@ -80,11 +80,12 @@ class _Compiled:
 
     backend: ModuleType
     fused: ModuleType
+    partition_loops: ModuleType
     sampling_loops: ModuleType
 
     def __getattr__(self, name: str) -> ModuleType:
         """Import the module and store it as an attribute."""
-        if name not in ("backend", "fused", "sampling_loops"):
+        if name not in ("backend", "fused", "partition_loops", "sampling_loops"):
             raise AttributeError(name)
         module = import_module(f"hypergnn.kernels.cpu.{name}")
         setattr(self, name, module)

@@ -15,8 +15,11 @@ import torch
 from torch import Tensor
 
 from hypergnn.kernels import Dropout, elu_dropout, seeded_dropout
+from hypergnn.kernels.dispatch import is_compiled
+from hypergnn.kernels.ops import is_plain
 
 _MASK = (1 << 64) - 1
+_MANY = 1 << 31  # entries that 32 bits do not number
 
 
 class _Draws:
@@ -106,6 +109,18 @@ def dropout(x: Tensor, rate: float, of: object = None) -> Tensor:
         return x
     drawn = draw(rate, of)
     return torch.nn.functional.dropout(x, rate) if drawn is None else seeded_dropout(_of_trials(x, drawn), drawn)
+
+
+def unseeded_dropout(x: Tensor, rate: float) -> Tensor:
+    """Dropout that torch's generator draws, whatever :func:`seeded` says.
+
+    Where loops are compiled, the generator draws two keys, and these decide by the position what is dropped; elsewhere
+    this is torch's own dropout. So the same seed drops other entries on another backend.
+    """
+    if not is_plain(x) or not is_compiled(x.device.type, x.dtype) or not 0 < x.numel() < _MANY:
+        return torch.nn.functional.dropout(x, rate)
+    keys = torch.randint(-_MANY, _MANY, (1, 2), dtype=torch.int32)
+    return seeded_dropout(x.reshape(1, -1), Dropout(rate, keys)).view(x.shape)
 
 
 def activate(x: Tensor, bias: Tensor | None, rate: float, of: object = None, *, by: str = "elu") -> Tensor:

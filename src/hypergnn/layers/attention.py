@@ -13,7 +13,7 @@ from hypergnn.functional.attention import (
     SOFTMAX_OVER,
     SoftmaxOver,
     attend_over_vertices,
-    attended_transition,
+    attended_conv,
     attention_scores,
 )
 from hypergnn.functional.checks import Features, check_features, check_graph
@@ -73,30 +73,6 @@ class AttentionLayer(Layer):
 
     def _drop(self, x: Tensor, of: object) -> Tensor:
         return dropout(x, self.dropout, of) if self.training else x
-
-    def _of_receivers(
-        self,
-        x: Tensor,
-        x_hyperedge: Tensor | None,
-        H: TwoSided,
-        a_vertex: Tensor,
-        a_hyperedge: Tensor,
-        softmax_over: SoftmaxOver = "hyperedges",
-    ) -> dict[str, Tensor]:
-        """The attention of receivers that have incidences of their own: heads, or new vertices."""
-        if H.shares_pairs:
-            return {}
-        incidence = functional.attention_incidence(
-            x,
-            x_hyperedge,
-            H,
-            a_vertex,
-            a_hyperedge,
-            softmax_over=softmax_over,
-            negative_slope=self.negative_slope,
-            of="receivers",
-        )
-        return {"of_receivers": incidence, "dropped_of_receivers": self._drop(incidence, of=H.receivers)}
 
 
 class HypergraphAttention(AttentionLayer):
@@ -254,17 +230,13 @@ class HypergraphAttention(AttentionLayer):
         if self.softmax_over == "vertices" and self.normalization == "row":
             out, incidence = self._by_shares(projected, *attention_scores(*scored), H)
             return out.flatten(-2), incidence
-        incidence = functional.attention_incidence(
-            *scored, softmax_over=self.softmax_over, negative_slope=self.negative_slope
-        )
-        out = attended_transition(
-            self._drop(projected, of=H),
-            H,
-            incidence,
+        out, incidence = attended_conv(
+            *scored,
             normalization=self.normalization,
-            dropped=self._drop(incidence, of=H.senders),
-            **self._of_receivers(*scored, self.softmax_over),
             softmax_over=self.softmax_over,
+            negative_slope=self.negative_slope,
+            dropped=self._drop(projected, of=H),
+            drop=self._drop,
         )
         return out.flatten(-2), incidence
 

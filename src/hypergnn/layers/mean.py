@@ -9,7 +9,7 @@ from torch import Tensor
 
 from hypergnn import functional
 from hypergnn._utils.checks import check_choice
-from hypergnn.functional.attention import attended_transition
+from hypergnn.functional.attention import attended_conv
 from hypergnn.functional.checks import Features, check_graph, check_same_rows
 from hypergnn.functional.convolution import NORMALIZATIONS, Normalization
 from hypergnn.functional.pairwise import AnyGraph
@@ -153,17 +153,14 @@ class MeanAttention(AttentionLayer):
         slope = self.negative_slope
         attention = functional.attention_links(projected, graph, self.a_target, self.a_source, negative_slope=slope)
         scored = (projected, None, H, self.a_vertex, self.a_hyperedge)
-        incidence = functional.attention_incidence(*scored, negative_slope=slope)
         propagated = self._drop(projected, of=graph)
         of_graph = functional.graph_attention(propagated, graph, self._drop(attention, of=graph.links))
-        of_hypergraph = attended_transition(
-            propagated,
-            H,
-            incidence,
+        of_hypergraph, incidence = attended_conv(
+            *scored,
             normalization=self.normalization,
-            dropped=self._drop(incidence, of=H.senders),
-            **self._of_receivers(*scored),
-            softmax_over="hyperedges",
+            negative_slope=slope,
+            dropped=propagated,
+            drop=self._drop,
         )
         out = (of_graph + of_hypergraph) / 2
         return self._aggregated(out.flatten(-2), x, graph.rows), attention, incidence

@@ -1,24 +1,15 @@
-r"""MoNet on hypergraphs: Gaussian kernels over pseudo-coordinates of each incidence.
-
-    x_i' = D_i^-1 Σ_k Σ_e w_k(u_ie) W_e m_e P_k        w_k(u) = exp(-½ Σ_d (u_d - μ_kd)² / σ_kd²)
-
-``m_e`` is the mean of the senders of ``e``. With one hyperedge per vertex of a graph, from that vertex to its
-neighbours, this is MoNet of the graph.
-"""
+"""The layer of MoNet on hypergraphs: its projections and Gaussian kernels."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
 
-from hypergnn import kernels
 from hypergnn._utils.checks import check_choice, check_size
 from hypergnn.functional.checks import Features
-from hypergnn.functional.convolution import gathered, inverse
+from hypergnn.functional.monet import monet_conv
 from hypergnn.layers.base import Aggregate, Layer
 from hypergnn.structures.base import Direction, TwoSided
-
-_NARROWEST = 1e-15
 
 
 class HypergraphMoNet(Layer):
@@ -111,20 +102,15 @@ class HypergraphMoNet(Layer):
         return self._aggregated(outs[0] if len(outs) == 1 else torch.cat(outs, -1), x, structures[0].rows)
 
     def _of_one_way(self, x: Features, H: TwoSided, way: int, given: Tensor | None) -> Tensor:
-        projected = self._projected(x, self._of_way(self.projection, way, -1))  # (..., N, heads * kernels * F')
-        dtype = projected.dtype
-        u = _from_degrees(H, dtype) if given is None else self._checked(given, H, dtype)
+        projected = self._projected(x, self._of_way(self.projection, way, -1))
         mean, spread = (self._of_way(one, way, -2) for one in (self.mean, self.spread))
-        values = gaussians(u, mean, spread)  # (..., n_incidences, heads * kernels)
-        scale = (H.weight.to(dtype) * inverse(H._hyperedge_degree.to(dtype))).unsqueeze(-1)  # W B^-1  (M, 1)
-        message = scale * gathered(projected, H)  # (..., M, heads * kernels * F')
-        by_kernel = message.reshape(*message.shape[:-1], values.shape[-1], self.out_features)
-        out = kernels.segment_sum(by_kernel, by=H.receivers, values=values)  # (..., N, heads * kernels, F')
-        if self.normalization == "row":
-            out = out * inverse(H._receiver_degree.to(dtype)).unsqueeze(-1).unsqueeze(-1)
-        if H.receiver_scale is not None:
-            out = out * H.receiver_scale.to(dtype).unsqueeze(-1).unsqueeze(-1)
-        return out.reshape(*out.shape[:-2], self.heads, self.kernels, self.out_features).sum(-2).flatten(-2)
+        by_kernel = projected.reshape(
+            *projected.shape[:-1], mean.shape[-2], self.out_features
+        )  # (..., N, heads * kernels, F')
+        u = None if given is None else self._checked(given, H, projected.dtype)
+        out = monet_conv(by_kernel, H, mean, spread, coordinates=u, normalization=self.normalization)
+        by_head = out.reshape(*out.shape[:-2], self.heads, self.kernels, self.out_features).sum(-2)
+        return by_head.flatten(-2)  # (..., receivers, heads * F')
 
     def _checked(self, coordinates: Tensor, H: TwoSided, dtype: torch.dtype) -> Tensor:
         shape = (H.receivers.n_pairs, self.dimensions)
@@ -138,26 +124,3 @@ class HypergraphMoNet(Layer):
     def extra_repr(self) -> str:
         """Sizes and options, as ``print(layer)`` shows them."""
         return f"{super().extra_repr()}, kernels={self.kernels}, dimensions={self.dimensions}"
-
-
-def gaussians(u: Tensor, mean: Tensor, spread: Tensor) -> Tensor:
-    """``exp(-½ Σ_d (u_d - μ_kd)² / σ_kd²)`` of each row of ``u``, ``(..., rows, kernels)``."""
-    power = u.new_zeros(*mean.shape[:-2], u.shape[-2], mean.shape[-2])
-    for d in range(u.shape[-1]):  # never rows × kernels × dimensions
-        precision = 1 / (_NARROWEST + spread[..., d].square())
-        power = power + (u[..., d, None] - mean[..., None, :, d]).square() * precision.unsqueeze(-2)
-    return (-0.5 * power).exp()
-
-
-def _from_degrees(H: TwoSided, dtype: torch.dtype) -> Tensor:
-    """The coordinates from numbers of hyperedges and vertices in the whole, without weights, ``(n_incidences, 2)``."""
-    pairs = H.receivers
-
-    def make() -> Tensor:
-        count = pairs.offsets.diff() if H.receiver_count is None else H.receiver_count
-        vertex, size = (one.to(dtype).clamp(min=1).rsqrt() for one in (count, H.hyperedge_degree()))
-        place = pairs.back_position
-        rows = pairs.rows() if place is None else torch.empty_like(place).scatter(0, place.long(), pairs.back_members)
-        return torch.stack([vertex[rows.long()], size[pairs.members.long()]], -1)
-
-    return H.derived(("coordinates", dtype), make)

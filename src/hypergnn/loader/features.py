@@ -16,7 +16,7 @@ from torch import Tensor
 
 from hypergnn._utils.checks import check_has_values, check_sparse
 from hypergnn.functional.checks import Features
-from hypergnn.kernels.dispatch import compiled
+from hypergnn.kernels import id_loops
 from hypergnn.persistence import scratch
 from hypergnn.persistence.files import check_regular
 from hypergnn.structures.sparse_features import SparseFeatures
@@ -101,7 +101,7 @@ class _Dense:
         _check_range(ids, self.shape[0])
         out = self._buffers.room(ids.size, self.shape[1])
         if self.matrix.dtype in _NATIVE and self.matrix.flags.c_contiguous:
-            compiled.sampling_loops.gather_rows(np.asarray(self.matrix), ids, out)
+            id_loops.gather_rows(np.asarray(self.matrix), ids, out)
         else:
             out[:] = self.matrix[ids]
         return torch.from_numpy(out)

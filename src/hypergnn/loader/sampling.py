@@ -17,7 +17,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from hypergnn.kernels.dispatch import compiled
+from hypergnn.kernels import id_loops
 from hypergnn.kernels.dropout import hash_of
 from hypergnn.structures.base import Direction, TwoSided
 from hypergnn.structures.block import Block, Reach
@@ -127,7 +127,7 @@ class Sampler:
         centres = None if centroids is None else ranked.of_ids(centroids)
         if not is_exact:
             read = ranked.by_use(senders, rows, *([] if centres is None else [centres]))
-            compiled.sampling_loops.sort_groups(ends, senders)
+            id_loops.sort_groups(ends, senders)
         is_whole = rows.size == read.size and bool((rows == np.arange(rows.size)).all())
         sizes = self._sizes.take(slots.hyperedges)
         count = sizes if is_exact else np.diff(ends).astype(np.float64)
@@ -197,7 +197,7 @@ class _Grouping(NamedTuple):
         """At most ``most`` members of each row, drawn evenly: where those of each row begin, and all of them."""
         ends, _ = self._ends(rows, most)
         drawn = np.empty(int(ends[-1]), np.int64)
-        if not compiled.sampling_loops.draw_evenly(rows, self.offsets, self.members, self.n_columns, key, ends, drawn):
+        if not id_loops.draw_evenly(rows, self.offsets, self.members, self.n_columns, key, ends, drawn):
             raise _damage()
         return ends, drawn
 
@@ -208,13 +208,13 @@ class _Grouping(NamedTuple):
         ends, longest = self._ends(rows, most)
         drawn, factor = np.empty(int(ends[-1]), np.int64), np.empty(int(ends[-1]))
         arrays = (self.offsets, self.members, self.n_columns, weight, key, longest, ends, drawn, factor)
-        if not compiled.sampling_loops.draw_by_weight(rows, *arrays):
+        if not id_loops.draw_by_weight(rows, *arrays):
             raise _damage()
         return ends, drawn, factor
 
     def _ends(self, rows: Ids, most: int) -> tuple[Ids, int]:
         ends = np.zeros(rows.size + 1, np.int64)
-        longest = compiled.sampling_loops.sizes_of(rows, self.offsets, most, self.members.size, ends)
+        longest = id_loops.sizes_of(rows, self.offsets, most, self.members.size, ends)
         if longest < 0:
             raise _damage()
         return ends, longest
@@ -231,23 +231,23 @@ class _Ranked(NamedTuple):
     def of(cls, size: int, *some: Ids) -> _Ranked:
         words = np.zeros(size // 64 + 1, np.uint64)
         for ids in some:
-            compiled.sampling_loops.mark(ids, words)
+            id_loops.mark(ids, words)
         before = np.empty(words.size, np.int32)
-        listed = np.empty(compiled.sampling_loops.count(words, before), np.int64)
-        compiled.sampling_loops.list_marked(words, listed)
+        listed = np.empty(id_loops.count(words, before), np.int64)
+        id_loops.list_marked(words, listed)
         return cls(listed, words, before)
 
     def of_ids(self, ids: Ids) -> npt.NDArray[np.int32]:
         """The rank of each id, all of which are known; -1 for none."""
         found = np.empty(ids.size, np.int32)
-        compiled.sampling_loops.ranks(ids, self.words, self.before, found)
+        id_loops.ranks(ids, self.words, self.before, found)
         return found
 
     def by_use(self, *used: npt.NDArray[np.int32]) -> Ids:
         """The ids in the order of their first use; the ranks that are used become numbers in that order."""
         numbers, order, n_known = np.full(self.ids.size, -1, np.int32), np.empty(self.ids.size, np.int32), 0
         for ranks in used:
-            n_known = compiled.sampling_loops.number_by_use(ranks, numbers, order, n_known)
+            n_known = id_loops.number_by_use(ranks, numbers, order, n_known)
         return self.ids.take(order)
 
 
@@ -267,7 +267,7 @@ def _turned(ends: Ids, members: npt.NDArray[np.int32], n_groups: int, *, inverts
     """The pairs grouped the other way, and the place of each in the given order, or the inverse of that."""
     offsets = np.empty(n_groups + 1, np.int32)
     other, position = np.empty(members.size, np.int32), np.empty(members.size, np.int32)
-    compiled.sampling_loops.transpose(ends, members, offsets, other, position, inverts)
+    id_loops.transpose(ends, members, offsets, other, position, inverts)
     return offsets, other, position
 
 

@@ -6,7 +6,7 @@ import json
 import os
 import warnings
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -19,6 +19,10 @@ from hypergnn.persistence import models, tensor_files
 from hypergnn.persistence.allowed import class_named, name_of
 from hypergnn.persistence.object_reader import Reader
 from hypergnn.persistence.object_writer import Writer
+
+if TYPE_CHECKING:
+    from hypergnn.estimators import CorrectAndSmooth, HypergraphClassifier, HypergraphEmbedding, HypergraphRegressor
+    from hypergnn.persistence.models import SavedModel
 
 FORMAT = 1
 _KIND = "Estimator"
@@ -81,7 +85,9 @@ def save(
     tensor_files.write(path, _KIND, FORMAT, header, {**writer.tensors, _TREE: written})
 
 
-def load(path: str | os.PathLike[str]) -> Any:
+def load(
+    path: str | os.PathLike[str],
+) -> SavedModel | CorrectAndSmooth | HypergraphClassifier | HypergraphEmbedding | HypergraphRegressor:
     """Read a network or an estimator written by :func:`save`.
 
     Returns:
@@ -110,7 +116,8 @@ def load(path: str | os.PathLike[str]) -> Any:
             raise ValueError(f"it holds a {kind.__name__}, which is no estimator of hypergnn")
         tree = json.loads(tensors.pop(_TREE).numpy().tobytes())
         reader = Reader(tensors)
-        made: Any = object.__new__(kind)
+        made: CorrectAndSmooth | HypergraphClassifier | HypergraphEmbedding | HypergraphRegressor
+        made = object.__new__(kind)
         made.__dict__.update({str(name): reader.read(one) for name, one in tree})
     except (AttributeError, KeyError, TypeError, ValueError, RuntimeError, IndexError, RecursionError) as error:
         what = f"it has no {error}" if isinstance(error, KeyError) else str(error)

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from hypergnn._utils.extras import import_extra
-from hypergnn.kernels import dispatch
+from hypergnn.kernels import in_plain_torch
 from hypergnn.models import KINDS, Ensemble, Network, check_structures
 from hypergnn.persistence.files import write_atomic
 from hypergnn.persistence.models import SavedModel
@@ -101,7 +101,7 @@ def _exported(closed: _Closed, x: Tensor, *, has_any_size: bool) -> Any:
     before = closed.network.training
     closed.eval()
     try:
-        with torch.no_grad(), _quiet(), dispatch.using("torch"):
+        with torch.no_grad(), _quiet(), in_plain_torch():
             shapes = {"x": {0: torch.export.Dim("vertices")}} if has_any_size else None
             traced = torch.export.export(closed, (x,), dynamic_shapes=shapes).run_decompositions(_plain_steps())
             return torch.onnx.export(

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from hypergnn import functional, kernels
 from hypergnn._utils.checks import check_choice, check_number, check_size
-from hypergnn.functional.attention import SoftmaxOver, attended_transition
+from hypergnn.functional.attention import SoftmaxOver, attended_conv
 from hypergnn.functional.checks import Features
 from hypergnn.functional.projection import project
 from hypergnn.kernels.dropout import dropout as drop
@@ -160,20 +160,31 @@ class HypergraphConv(nn.Module):
         of_hyperedges = self._of_hyperedges(attr, H.n_hyperedges)  # (M, heads, F')
         a_vertex, a_hyperedge = self.att[0].chunk(2, dim=-1)  # type: ignore[index]  # (heads, F') each
         over = _SOFTMAX_OVER[self.attention_mode]
+        scored = (projected, of_hyperedges, H, a_vertex, a_hyperedge)
+        if self.exact:  # no incidence occurs twice
+            out, _ = attended_conv(
+                *scored,
+                normalization="row",
+                softmax_over=over,
+                negative_slope=self.negative_slope,
+                weight=weight,
+                drop=lambda incidence, _: self._dropped(incidence, structure.place, None),
+            )
+            return self._joined(out)
         incidence = functional.attention_incidence(
-            projected, of_hyperedges, H, a_vertex, a_hyperedge, softmax_over=over, negative_slope=self.negative_slope
+            *scored, softmax_over=over, negative_slope=self.negative_slope
         )  # (n_incidences, heads)
         values = None if structure.times is None else structure.times.to(incidence.dtype).unsqueeze(-1)
         if values is not None:
             incidence = _softmax_of_repeated(incidence * values, H, over)
         dropped = self._dropped(incidence, structure.place, values)
-        if self.exact:
-            out = attended_transition(
-                projected, H, incidence, normalization="row", weight=weight, dropped=dropped, softmax_over=over
-            )
-        else:
-            left, middle = _counted(H, incidence.dtype, weight, values)
-            out = kernels.transition(projected, H.senders, H.receivers, left=left, middle=middle, values=dropped)
+        left, middle = _counted(H, incidence.dtype, weight, values)
+        return self._joined(
+            kernels.transition(projected, H.senders, H.receivers, left=left, middle=middle, values=dropped)
+        )
+
+    def _joined(self, out: Tensor) -> Tensor:
+        """The heads side by side, or their mean."""
         return out.flatten(-2) if self.concat else out.mean(-2)
 
     def _by_head(self, x: Features) -> Tensor:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from hypergnn.kernels.dispatch import AdamStep, backend_for
+from hypergnn.kernels import AdamStep, adam_step
 
 
 class Adam:
@@ -43,7 +43,7 @@ class Adam:
         """Each parameter with its penalty and its step function, created at the first step."""
         if self._steps is None:
             self._steps = [
-                (one, self._decay_of(name), backend_for(one).adam(one, self.means[name], self.squares[name]))
+                (one, self._decay_of(name), adam_step(one, self.means[name], self.squares[name]))
                 for name, one in self.parameters.items()
             ]
         return self._steps

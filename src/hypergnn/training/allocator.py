@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 
-from hypergnn.kernels.cpu import buffers
+from hypergnn.kernels.memory import trust_c_library
 
 _TRIM, _MAP = -1, -3  # glibc's M_TRIM_THRESHOLD and M_MMAP_THRESHOLD
 _MOST_MAPPED = 32 << 20  # the maximum of glibc, which its own heuristic approaches
@@ -24,4 +24,4 @@ def keep_freed_memory() -> None:
         return
     set_option(_MAP, _MOST_MAPPED)
     set_option(_TRIM, _MOST_FREE)
-    buffers.trust_c_library()
+    trust_c_library()

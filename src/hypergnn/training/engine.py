@@ -17,8 +17,8 @@ import torch
 from torch import Tensor
 from torch.nn import Parameter
 
-from hypergnn.kernels.cpu.buffers import reused_buffers
 from hypergnn.kernels.dropout import seeded
+from hypergnn.kernels.memory import reused_buffers
 from hypergnn.models import KINDS, Config, Network
 from hypergnn.models.network import followed
 from hypergnn.structures.sparse_features import SparseFeatures

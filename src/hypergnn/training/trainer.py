@@ -14,7 +14,7 @@ from hypergnn._utils.checks import check_size, check_trials
 from hypergnn._utils.progress import shown
 from hypergnn.datasets import Dataset
 from hypergnn.functional.projection import n_entries
-from hypergnn.kernels.cpu import buffers
+from hypergnn.kernels.memory import ROOM
 from hypergnn.models import KINDS, Config, check_structures, paper_config
 from hypergnn.persistence.models import SavedModel
 from hypergnn.structures.directed import DirectedHypergraph
@@ -186,7 +186,7 @@ def _fitting_batch(task: Task, config: Config, jobs: int) -> int:
         n_pairs = sum(one.n_terms for one in task.structures.values())
         floats += 24 * n_pairs * config.heads * config.depth
     free = psutil.virtual_memory().available
-    return max(1, min(worth, int(free / 2 / buffers.ROOM) // (4 * floats) // jobs))
+    return max(1, min(worth, int(free / 2 / ROOM) // (4 * floats) // jobs))
 
 
 def _check_checkpoints(config: Config, every: int | None, out: str | os.PathLike[str] | None) -> None:

@@ -92,7 +92,7 @@ MUTANTS = [
     ),
     Mutant(
         "first rows taken for those that attention makes",
-        "hypergnn.functional:attended_transition",
+        "hypergnn.functional:_attended_transition",
         result("H.rows"),
         "out[..., : H.n_receivers, :, :]",
         ATTENTION,
@@ -127,14 +127,14 @@ MUTANTS = [
     ),
     Mutant(
         "attended degree of new rows replaced by a count",
-        "hypergnn.functional:attended_scalings",
+        "hypergnn.functional:_attended_scalings",
         within(value("degree", "of_receivers"), argument("value_sums", 0)),
         "torch.ones_like(_)",
         JOINED,
     ),
     Mutant(
         "senders scaled by the attended degree of receivers",
-        "hypergnn.functional:attended_scalings",
+        "hypergnn.functional:_attended_scalings",
         within(argument("_roots", 2, "H.senders"), argument("value_sums", 0)),
         "torch.ones_like(_)",
         JOINED,

@@ -12,14 +12,14 @@ MUTANTS = [
     Mutant(
         "incidences not dropped",
         "hypergnn.layers:HypergraphAttention._attended_way",
-        argument("attended_transition", "dropped"),
+        argument("attended_conv", "drop"),
         "None",
         DROPOUT,
     ),
     Mutant(
         "features not dropped",
         "hypergnn.layers:HypergraphAttention._attended_way",
-        argument("attended_transition", 0),
+        argument("attended_conv", "dropped"),
         "projected",
         DROPOUT,
     ),

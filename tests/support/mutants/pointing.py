@@ -11,7 +11,7 @@ BY_HAND = f"{STRUCTURE}::test_a_small_one_by_hand"
 SPECTRAL = f"{DIRECTIONS}::test_the_spectral_form_is_hermitian_with_eigenvalues_from_0_to_1"
 NEW = f"{DIRECTIONS}::test_new_vertices_join_what_a_layer_of_their_direction_reads"
 SAGE = f"{FAMILIES}::test_sage_is_its_equation"
-MONET = f"{FAMILIES}::test_monet_is_its_equation"
+MONET = "functional/test_monet.py::test_monet_conv_is_its_equation"
 EDITED = f"{EDITS}::test_a_few_edits_by_hand"
 WINDOWS = f"{EDITS}::test_windows_of_dates"
 DIRECTED = "hypergnn.structures.directed:DirectedHypergraph"
@@ -187,21 +187,21 @@ MUTANTS = [
     ),
     Mutant(
         "MoNet: no weight of hyperedges",
-        "hypergnn.layers.monet:HypergraphMoNet._of_one_way",
+        "hypergnn.functional:monet_conv",
         factor("weight"),
         "1",
         MONET,
     ),
     Mutant(
         "MoNet: kernels not squared",
-        "hypergnn.layers.monet:gaussians",
+        "hypergnn.functional:gaussians",
         call("square", "u"),
         "(u[..., d, None] - mean[..., None, :, d])",
         MONET,
     ),
     Mutant(
         "MoNet: the degree is not divided by",
-        "hypergnn.layers.monet:HypergraphMoNet._of_one_way",
+        "hypergnn.functional:monet_conv",
         condition("normalization"),
         "False",
         MONET,

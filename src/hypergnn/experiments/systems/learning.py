@@ -18,7 +18,7 @@ from hypergnn.datasets import Dataset
 from hypergnn.experiments.systems.base import Probabilities
 from hypergnn.functional.checks import Features
 from hypergnn.functional.projection import drop
-from hypergnn.kernels.cpu.buffers import reused_buffers
+from hypergnn.kernels.memory import reused_buffers
 
 Groups = Sequence[dict[str, Any]]
 """Groups of parameters with their L2 penalties, as optimisers of torch take them."""

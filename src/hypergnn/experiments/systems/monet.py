@@ -25,9 +25,9 @@ from hypergnn.experiments.systems.base import Probabilities, SettingsByDataset
 from hypergnn.experiments.systems.learning import Patience, TwoLayers, learn, of_all, seeded
 from hypergnn.experiments.systems.structure import features_of, links_of
 from hypergnn.functional.checks import Features
+from hypergnn.functional.monet import gaussians
 from hypergnn.functional.projection import project
 from hypergnn.layers.base import glorot
-from hypergnn.layers.monet import gaussians
 from hypergnn.structures.graph import Graph
 
 
