@@ -77,7 +77,7 @@ def _phases(H: Hypergraph | DirectedHypergraph, phase: float, dtype: torch.dtype
     whole = H if isinstance(H, Hypergraph) else H.undirected()
     turn = torch.tensor([[1.0, 0.0]], dtype=dtype, device=H.device).repeat(whole.n_incidences, 1)
     if isinstance(H, DirectedHypergraph):
-        key = whole.vertex.cpu().numpy().astype(np.int64) * H.n_hyperedges + whole.hyperedge.cpu().numpy()
+        key = whole._vertex_ids.cpu().numpy().astype(np.int64) * H.n_hyperedges + whole._hyperedge_ids.cpu().numpy()
         head = H.heads.rows().cpu().numpy().astype(np.int64) * H.n_hyperedges + H.heads.members.cpu().numpy()
         is_tail = torch.from_numpy(~np.isin(key, head)).to(H.device)
         turn[is_tail] = torch.tensor([cos(2 * pi * phase), -sin(2 * pi * phase)], dtype=dtype, device=H.device)

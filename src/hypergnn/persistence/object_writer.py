@@ -147,7 +147,7 @@ def _sparse(writer: Writer, value: Any, trail: str) -> dict[str, Any]:
 
 
 def _hypergraph(writer: Writer, H: Hypergraph, trail: str) -> dict[str, Any]:
-    parts = (H.vertex, H.hyperedge, H.weight, H.centroid)
+    parts = (H._vertex_ids, H._hyperedge_ids, H.weight, H.centroid)
     arrays = [None if one is None else writer.array(one.cpu().numpy(), trail) for one in parts]
     names = [writer.write(one, trail) for one in (H.vertex_names, H.hyperedge_names)]
     return {"hypergraph": [H.n_vertices, H.n_hyperedges], "arrays": arrays, "names": names}

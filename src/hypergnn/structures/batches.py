@@ -62,7 +62,7 @@ class HypergraphBatch(Hypergraph):
             _starts(self.vertex_member, self.n_members),
             _starts(self.hyperedge_member, self.n_members),
         )
-        vertex, hyperedge = self.vertex.cpu().numpy(), self.hyperedge.cpu().numpy()
+        vertex, hyperedge = self._vertex_ids.cpu().numpy(), self._hyperedge_ids.cpu().numpy()
         weight = self.weight.cpu().numpy()
         centroid = None if self.centroid is None else self.centroid.cpu().numpy()
         members = []
@@ -147,9 +147,9 @@ def batch(hypergraphs: Sequence[Hypergraph]) -> HypergraphBatch:
     first_vertex, first_hyperedge = _before(n_vertices), _before(n_hyperedges)
     shifted = zip(members, first_vertex, strict=True)
     whole = HypergraphBatch.from_incidence(
-        np.concatenate([one.vertex.cpu().numpy() + first for one, first in shifted]),
+        np.concatenate([one._vertex_ids.cpu().numpy() + first for one, first in shifted]),
         np.concatenate(
-            [one.hyperedge.cpu().numpy() + first for one, first in zip(members, first_hyperedge, strict=True)]
+            [one._hyperedge_ids.cpu().numpy() + first for one, first in zip(members, first_hyperedge, strict=True)]
         ),
         sum(n_vertices),
         sum(n_hyperedges),
