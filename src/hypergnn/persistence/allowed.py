@@ -66,7 +66,10 @@ def class_named(name: str) -> type:
     module, _, own = name.partition(":")
     if name not in SKLEARN and not module.startswith(OURS):
         raise ValueError(f"it holds a {name}, which files must not hold")
-    found = getattr(import_module(module), own, None)
+    try:
+        found = getattr(import_module(module), own, None)
+    except ImportError:
+        found = None
     if not isinstance(found, type) or (name not in SKLEARN and found.__module__ != module):
         raise ValueError(f"it holds a {name}, which this version does not have")
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 from typing import Any, cast
@@ -15,6 +15,9 @@ from hypergnn._utils.checks import Names
 from hypergnn._utils.times import joined_times
 from hypergnn.structures.base import STATIC
 from hypergnn.structures.hypergraph import Hypergraph
+
+MOST_MEMBERS = 2**24
+"""The highest number of members: each takes memory in a readout, even if it is empty."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -95,6 +98,8 @@ class HypergraphBatch(Hypergraph):
     @classmethod
     def _from_tensors(cls, stored: Any, labels: Mapping[str, Any]) -> HypergraphBatch:
         n_members = int(stored.take("n_members", torch.ones(1, dtype=torch.int64)))
+        if not 0 <= n_members <= MOST_MEMBERS:
+            raise ValueError(f"its n_members must be at most {MOST_MEMBERS}; got {n_members}.")
         members = {name: stored.take(name) for name in ("vertex_member", "hyperedge_member")}
         whole = cast(HypergraphBatch, super()._from_tensors(stored, labels))
         for (name, member), size in zip(members.items(), (whole.n_vertices, whole.n_hyperedges), strict=True):
@@ -102,6 +107,19 @@ class HypergraphBatch(Hypergraph):
             if not is_valid or (size and not 0 <= int(member[0]) <= int(member[-1]) < n_members):
                 raise ValueError(f"its {name} must be {size} ascending int64 numbers below {n_members}.")
         return replace(whole, **members, n_members=n_members)
+
+    def _check_content(self) -> None:
+        super()._check_content()
+        of_vertex, of_hyperedge = cast(Tensor, self.vertex_member), cast(Tensor, self.hyperedge_member)
+        if not torch.equal(of_vertex[self.incidence.rows().long()], of_hyperedge[self.incidence.members.long()]):
+            raise ValueError("a hyperedge of it holds vertices of another member.")
+        if self.centroid is not None:
+            has = self.centroid >= 0
+            if not torch.equal(of_vertex[self.centroid[has]], of_hyperedge[has]):
+                raise ValueError("a hyperedge of it has its centroid in another member.")
+        for names in (self.vertex_names, self.hyperedge_names):
+            if names is not None and not all(isinstance(one, tuple) and len(one) == 2 for one in names.tolist()):
+                raise ValueError("its names must be pairs of a member and a name.")
 
     def _rebuilt(self) -> HypergraphBatch:
         members = {name: getattr(self, name) for name in ("vertex_member", "hyperedge_member", "n_members")}
@@ -134,12 +152,16 @@ def batch(hypergraphs: Sequence[Hypergraph]) -> HypergraphBatch:
         >>> out = layer(torch.cat([x1, x2]), hg.batch([one, other]))
         >>> torch.testing.assert_close(out[3:], layer(x2, other))
     """
+    if not isinstance(hypergraphs, Iterable) or isinstance(hypergraphs, str):
+        raise TypeError(f"hypergraphs must be a sequence of Hypergraph; got {type(hypergraphs).__name__}.")
     members = list(hypergraphs)
     for place, one in enumerate(members):
         if not isinstance(one, Hypergraph):
             raise TypeError(f"hypergraphs must be a sequence of Hypergraph; number {place} is a {type(one).__name__}.")
     if not members:
         raise ValueError("hypergraphs must hold at least one hypergraph; got none.")
+    if len(members) > MOST_MEMBERS:
+        raise ValueError(f"hypergraphs must be at most {MOST_MEMBERS}; got {len(members)}.")
     devices = {str(one.device) for one in members}
     if len(devices) > 1:
         raise ValueError(f"hypergraphs must be on one device; got {', '.join(sorted(devices))}. Move some with .to().")
