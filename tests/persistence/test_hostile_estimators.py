@@ -1,16 +1,19 @@
 """Files of estimators with the right checksum and the wrong content: none may crash, hang or be taken for sound."""
 
 import json
+import struct
 import warnings
 
 import numpy as np
 import pytest
+import torch
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.datasets import load_wine
 from sklearn.utils import all_estimators
 
 import hypergnn as hg
+from hypergnn.persistence import tensor_files
 from hypergnn.persistence.allowed import NEIGHBOURS, SKLEARN, class_named
 from hypergnn.persistence.object_reader import Reader
 from hypergnn.persistence.object_writer import Writer
@@ -244,3 +247,49 @@ def test_what_cannot_be_read_is_not_written(tmp_path):
 def test_every_name_is_of_a_class():
     assert all(isinstance(class_named(name), type) for name in SKLEARN)
     assert set(NAMES) == set(CLASSES)
+
+
+def test_modules_that_do_not_exist_are_refused():
+    with pytest.raises(ValueError, match="which this version does not have"):
+        class_named("hypergnn.estimators.nowhere:Nothing")
+
+
+def test_parameters_must_be_finite(tmp_path):
+    network = hg.Network(hg.Config(hidden=2), 3, 2)
+    with torch.no_grad():
+        next(network.parameters()).fill_(float("nan"))
+    node, tensors = written(network)
+    with pytest.raises(ValueError, match="parameters that are not finite"):
+        Reader(tensors).read(node)
+    hg.save(network, tmp_path / "network.safetensors")
+    with pytest.warns(UserWarning, match="holds parameters that are not finite"):
+        hg.load(tmp_path / "network.safetensors")
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        {"id": 1, "array": "0", "dtype": "|u1", "shape": [float("inf")]},
+        {"id": 1, "hypergraph": [10**15, 1], "arrays": [{"array": "0", "dtype": "|u1", "shape": [-1]}] * 2 + [None] * 2}
+        | {"names": [None, None]},
+    ],
+)
+def test_every_damage_is_a_value_error(node, tmp_path):
+    model = hg.HypergraphClassifier("mlp", max_epochs=1).fit(X, Y)
+    path = tmp_path / "model.safetensors"
+    hg.save(model, path)
+    header, tensors = tensor_files.read(path, "Estimator", 1)
+    tensors = {name: one.clone() for name, one in tensors.items()} | {"0": torch.zeros(1, dtype=torch.uint8)}
+    tree = [["extra", node], *json.loads(tensors["tree"].numpy().tobytes())]
+    tensors["tree"] = torch.tensor(list(json.dumps(tree).encode()), dtype=torch.uint8)
+    about = {name: header[name] for name in ("class", "scikit-learn")}
+    tensor_files.write(path, "Estimator", 1, about, tensors)
+    with pytest.raises(ValueError, match="is not a valid file of an estimator"):
+        hg.load(path)
+
+
+def test_a_header_that_is_too_deep_is_damage(tmp_path):
+    header = json.dumps({"__metadata__": {"hypergnn": "[" * 100_000, "sha256": "x"}}).encode()
+    (tmp_path / "deep.safetensors").write_bytes(struct.pack("<Q", len(header)) + header)
+    with pytest.raises(ValueError, match="is damaged"):
+        hg.load(tmp_path / "deep.safetensors")

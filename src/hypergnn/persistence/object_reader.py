@@ -192,6 +192,8 @@ def _hypergraph(reader: Reader, node: Node) -> Hypergraph:
 def _network(reader: Reader, node: Node) -> Network:
     parameters = {name: torch.from_numpy(reader.array(one)) for name, one in node["state"]}
     (n_features, n_classes), linear = node["sizes"], node["linear"] is True
+    if not all(bool(one.isfinite().all()) for one in parameters.values()):
+        raise ValueError("its network has parameters that are not finite")
     config = config_from(node["network"])
     kind = Ensemble if "members" in node else Network
     return kind.from_parameters(config, n_features, n_classes, parameters, linear_output=linear)
