@@ -339,3 +339,8 @@ def test_a_file_that_was_replaced_is_not_taken_for_the_one_that_was_pickled(H, t
         pickle.loads(sent)
     again = pickle.loads(pickle.dumps(loader))  # what is mapped is still the old file
     same(list(loader.batches(0)), list(again.batches(0)))
+
+
+def test_there_is_a_limit_of_layers(H):
+    with pytest.raises(ValueError, match="depth must be at most 10000; got 1000000000"):
+        hg.NeighborLoader(H, torch.ones(H.n_vertices, 1), depth=10**9)

@@ -16,8 +16,8 @@ from hypergnn._utils.times import joined_times
 from hypergnn.structures.base import STATIC
 from hypergnn.structures.hypergraph import Hypergraph
 
-MOST_MEMBERS = 2**24
-"""The highest number of members: each takes memory in a readout, even if it is empty."""
+_MOST_EMPTY = 10_000
+"""How many more members than vertices and hyperedges there may be: a file needs no room for empty ones, a readout does."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -98,10 +98,11 @@ class HypergraphBatch(Hypergraph):
     @classmethod
     def _from_tensors(cls, stored: Any, labels: Mapping[str, Any]) -> HypergraphBatch:
         n_members = int(stored.take("n_members", torch.ones(1, dtype=torch.int64)))
-        if not 0 <= n_members <= MOST_MEMBERS:
-            raise ValueError(f"its n_members must be at most {MOST_MEMBERS}; got {n_members}.")
         members = {name: stored.take(name) for name in ("vertex_member", "hyperedge_member")}
         whole = cast(HypergraphBatch, super()._from_tensors(stored, labels))
+        most = whole.n_vertices + whole.n_hyperedges + _MOST_EMPTY
+        if not 0 <= n_members <= most:
+            raise ValueError(f"its n_members must be at most {most}; got {n_members}.")
         for (name, member), size in zip(members.items(), (whole.n_vertices, whole.n_hyperedges), strict=True):
             is_valid = member.shape == (size,) and member.dtype == torch.int64 and not bool((member.diff() < 0).any())
             if not is_valid or (size and not 0 <= int(member[0]) <= int(member[-1]) < n_members):
@@ -160,12 +161,12 @@ def batch(hypergraphs: Sequence[Hypergraph]) -> HypergraphBatch:
             raise TypeError(f"hypergraphs must be a sequence of Hypergraph; number {place} is a {type(one).__name__}.")
     if not members:
         raise ValueError("hypergraphs must hold at least one hypergraph; got none.")
-    if len(members) > MOST_MEMBERS:
-        raise ValueError(f"hypergraphs must be at most {MOST_MEMBERS}; got {len(members)}.")
     devices = {str(one.device) for one in members}
     if len(devices) > 1:
         raise ValueError(f"hypergraphs must be on one device; got {', '.join(sorted(devices))}. Move some with .to().")
     n_vertices, n_hyperedges = [one.n_vertices for one in members], [one.n_hyperedges for one in members]
+    if len(members) > sum(n_vertices) + sum(n_hyperedges) + _MOST_EMPTY:
+        raise ValueError(f"hypergraphs must hold at most {_MOST_EMPTY} empty ones; got {len(members)} hypergraphs.")
     first_vertex, first_hyperedge = _before(n_vertices), _before(n_hyperedges)
     shifted = zip(members, first_vertex, strict=True)
     whole = HypergraphBatch.from_incidence(
