@@ -223,7 +223,8 @@ def use_estimator(model: Any, rows: Any) -> None:
     for name in ("predict", "predict_proba", "transform"):
         with suppress(Exception):
             getattr(model, name)(rows)
-    for part in (getattr(model, "estimator_", None), model):
+    parts: list[Any] = [getattr(model, "estimator_", None), model]
+    for part in parts:
         with suppress(Exception):
             part.decision_path(rows)
         with suppress(Exception):

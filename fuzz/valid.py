@@ -128,7 +128,7 @@ def batches() -> list[Case]:
     """Saved batches of hypergraphs."""
     plain, weighted, named, large, empty = hypergraphs()
     several = ([plain], [plain, weighted, empty], [named, large])
-    return [in_folder(lambda folder, own=own: hg.batch(own).save(folder / "batch.safetensors")) for own in several]
+    return [_saved(hg.batch(own), "batch.safetensors") for own in several]
 
 
 _TEXTS = ["ripe apple pie", "apple and plum", "plum pie", "steel hammer", "hammer and nail", "steel nail"]

@@ -28,7 +28,10 @@ def nested():
         (lambda: functional.to_hyperedges(X.to(torch.float8_e4m3fn), H), "x must not be float8_e4m3fn"),
         (lambda: functional.to_hyperedges(X.to_mkldnn(), H), "x must be dense"),
         (lambda: functional.to_hyperedges(X, H, values=torch._neg_view(VALUES)), "values must not be a view"),
-        (lambda: functional.to_hyperedges(X, H, values=VALUES.to_sparse()), "values must be dense; got torch.sparse_coo"),
+        (
+            lambda: functional.to_hyperedges(X, H, values=VALUES.to_sparse()),
+            "values must be dense; got torch.sparse_coo",
+        ),
         (lambda: functional.to_vertices(MESSAGES, H, values=VALUES.to_sparse_csr()), "values must be dense"),
         (lambda: functional.propagate(X, H, left=[[1.0]] * 6), "left must be a torch tensor; got list"),
         (lambda: functional.propagate(X, H, middle=torch.rand(3, 2).to_sparse()), "middle must be dense"),
@@ -62,5 +65,5 @@ def test_slopes_must_be_finite(softmax, slope):
 def test_directed_hyperedges_must_be_a_list():
     directed = DirectedHypergraph.from_hyperedges([([0], [1])], 2)
     for call in (directed.add, lambda given: DirectedHypergraph.from_hyperedges(given, 2)):
-        with pytest.raises(TypeError, match="hyperedges must be a list of pairs.*; got NoneType"):
+        with pytest.raises(TypeError, match=r"hyperedges must be a list of pairs.*; got NoneType"):
             call(None)

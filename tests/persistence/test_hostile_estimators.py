@@ -28,7 +28,14 @@ LABELS = [0, 0, 0, 1, 1, 1]
 
 def made(name):
     kind = CLASSES[name]
-    own = {"n_estimators": 3, "max_iter": 3, "n_clusters": 2, "cv": 2, "l1_ratios": (0,), "use_legacy_attributes": False}
+    own = {
+        "n_estimators": 3,
+        "max_iter": 3,
+        "n_clusters": 2,
+        "cv": 2,
+        "l1_ratios": (0,),
+        "use_legacy_attributes": False,
+    }
     if name.startswith("MultiOutput"):
         return kind(CLASSES["DecisionTree" + name[11:]]())
     if name == "Pipeline":
@@ -87,7 +94,6 @@ def test_what_is_corrected_and_smoothed_comes_back(name, tmp_path):
     model = hg.CorrectAndSmooth(made(name).set_params(**options), random_state=0).fit(rows, Y)
     hg.save(model, tmp_path / "model.safetensors")
     assert_array_equal(hg.load(tmp_path / "model.safetensors").predict_proba(rows), model.predict_proba(rows))
-
 
 
 def altered(model, path, change):
@@ -159,14 +165,24 @@ ATTACKS = {
         "13 numeric features",
     ),
     "more support vectors": ("SVC", ["support_"], lambda one: np.resize(one, 10**6), "support_ of its SVC"),
-    "wider support vectors": ("SVR", ["support_vectors_"], lambda one: one[:, :4].copy(), "support_vectors_ of its SVR"),
+    "wider support vectors": (
+        "SVR",
+        ["support_vectors_"],
+        lambda one: one[:, :4].copy(),
+        "support_vectors_ of its SVR",
+    ),
     "counts of support vectors": ("SVC", ["_n_support"], lambda one: one * 1000, "support vectors in all"),
     "coefficients of fewer": ("SVC", ["_dual_coef_"], lambda one: one[:1].copy(), "_dual_coef_ of its SVC"),
     "fewer intercepts": ("SVC", ["_intercept_"], lambda one: one[:1].copy(), "_intercept_ of its SVC"),
     "another machine": ("SVC", ["_impl"], lambda _: "one_class", "belongs to the class"),
     "wider centres": ("KMeans", ["cluster_centers_"], lambda one: one[:, :2].copy(), "cluster_centers_ of its KMeans"),
     "fewer counts": ("MiniBatchKMeans", ["_counts"], lambda one: one[:1].copy(), "_counts of its MiniBatchKMeans"),
-    "words beyond the table": ("CountVectorizer", ["vocabulary_"], lambda one: {**one, "pie": 10**8}, "numbered from 0"),
+    "words beyond the table": (
+        "CountVectorizer",
+        ["vocabulary_"],
+        lambda one: {**one, "pie": 10**8},
+        "numbered from 0",
+    ),
     "texts as files": ("TfidfVectorizer", ["input"], lambda _: "filename", "must read texts"),
     "no columns": ("HashingVectorizer", ["n_features"], lambda _: 0, "n_features"),
     "codes beyond the table": ("OneHotEncoder", ["_n_features_outs"], lambda _: [1, 1], r"must have \[3, 2\] columns"),
@@ -239,7 +255,9 @@ def test_what_cannot_be_read_is_not_written(tmp_path):
         warnings.simplefilter("ignore")
         model = hg.CorrectAndSmooth(CLASSES["SVC"](probability=True)).fit(X, Y)
         model.estimator_ = CLASSES["SVC"](probability=True).fit(sparse.csr_array(X), Y)
-    with pytest.raises(TypeError, match=r"CorrectAndSmooth\.estimator_ cannot be stored: its SVC must be fitted on dense"):
+    with pytest.raises(
+        TypeError, match=r"CorrectAndSmooth\.estimator_ cannot be stored: its SVC must be fitted on dense"
+    ):
         hg.save(model, tmp_path / "model.safetensors")
     assert not (tmp_path / "model.safetensors").exists()
 

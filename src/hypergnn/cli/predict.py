@@ -93,8 +93,8 @@ def loaded(path: Path) -> SavedModel:
     file = model_file(path)
     if tensor_files.kind_of(file) == "Estimator":
         raise ValueError(
-            f"{file} holds an estimator. Load it in Python, with hypergnn.load, and call its predict; the command line takes "
-            "networks that `hypergnn train` has saved."
+            f"{file} holds an estimator. Load it in Python, with hypergnn.load, and call its predict; the command line "
+            "takes networks that `hypergnn train` has saved."
         )
     try:
         return load(file)

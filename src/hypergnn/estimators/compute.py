@@ -44,16 +44,27 @@ def threads(n_jobs: int | None) -> Iterator[None]:
 
     More only wait on small data. What training computes does not depend on their number.
     """
-    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0):
-        raise ValueError(f"n_jobs must be a whole number other than 0 (-1: all cores) or None; got {n_jobs!r}.")
+    n_jobs = capped(n_jobs)
     cores = os.cpu_count() or 1
-    wanted = 1 if n_jobs is None else min(n_jobs, cores) if n_jobs > 0 else max(1, cores + 1 + n_jobs)
+    wanted = 1 if n_jobs is None else n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
     before = torch.get_num_threads()
     torch.set_num_threads(wanted)
     try:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+def capped(n_jobs: int | None) -> int | None:
+    """A number of threads, at most that of the cores, or raise; ``None`` and negative numbers stay what they are.
+
+    Example:
+        >>> capped(-1), capped(None), capped(10**9) == os.cpu_count()
+        (-1, None, True)
+    """
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0):
+        raise ValueError(f"n_jobs must be a whole number other than 0 (-1: all cores) or None; got {n_jobs!r}.")
+    return None if n_jobs is None else int(min(n_jobs, os.cpu_count() or 1))
 
 
 @contextmanager

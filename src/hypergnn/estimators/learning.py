@@ -90,8 +90,9 @@ class LearnsFromLabels:
                 check_flag(name, getattr(self, name))
         if hasattr(self, "max_time"):
             check_number("max_time", self.max_time)
-        if not isinstance(getattr(self, "verbose", False), (bool, int, np.bool_, np.integer)):
-            raise TypeError(f"verbose must be True or False; got {self.verbose!r}.")
+        verbose = getattr(self, "verbose", False)
+        if not isinstance(verbose, (bool, int, np.bool_, np.integer)):
+            raise TypeError(f"verbose must be True or False; got {verbose!r}.")
         if self.on_epoch is not None and not callable(self.on_epoch):
             raise TypeError(f"on_epoch must be a function of an epoch and its losses, or None; got {self.on_epoch!r}.")
         if check_size("n_estimators", self.n_estimators, minimum=1) > _MOST_ESTIMATORS:
@@ -234,9 +235,10 @@ def generator(random_state: Any) -> np.random.RandomState:
     if random_state is None:
         return np.random.RandomState()
     try:
-        return check_random_state(random_state)
+        rng: np.random.RandomState = check_random_state(random_state)
     except (TypeError, ValueError) as error:
         raise ValueError(
             "random_state must be a whole number from 0 to 4294967295, a numpy.random.RandomState or None; got "
             f"{random_state!r}."
         ) from error
+    return rng

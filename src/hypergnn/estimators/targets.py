@@ -51,8 +51,8 @@ class Targets(NamedTuple):
             values: Floats = np.asarray(scaled, dtype=np.float64) * self.scale + self.mean
         if not np.isfinite(values).all():
             raise ValueError(
-                "a prediction is not finite: y is close to the largest number of float64. Divide it by a constant before "
-                "fit, and multiply the predictions by it."
+                "a prediction is not finite: y is close to the largest number of float64. Divide it by a constant "
+                "before fit, and multiply the predictions by it."
             )
         return values[:, 0] if self.is_column else values
 

@@ -49,7 +49,9 @@ def spectral_conv(x: Tensor, H: TwoSided, *, phase: float = 0.25) -> Tensor:
     real = x.real if isinstance(x, Tensor) and x.is_complex() else x
     check_features(real, H.n_vertices, H.device)
     if real.dtype == torch.bfloat16:
-        raise TypeError("x must be float32 or float64, because torch has no complex bfloat16; convert it with x.float().")
+        raise TypeError(
+            "x must be float32 or float64, because torch has no complex bfloat16; convert it with x.float()."
+        )
     if real.layout != torch.strided:
         raise TypeError("x must be dense, because its result is complex; convert it with x.to_dense().")
     whole, turn = H.derived(("phases", phase, real.dtype), lambda: _phases(H, phase, real.dtype))

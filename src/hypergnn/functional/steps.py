@@ -132,7 +132,11 @@ def propagate(
     sizes = {"left": (left, H.n_receivers), "middle": (middle, H.n_hyperedges), "right": (right, H.n_vertices)}
     for name, (factor, rows) in sizes.items():
         if factor is not None:
-            width = heads if isinstance(factor, Tensor) and not factor.is_nested and factor.dim() and factor.shape[-1] == heads else 1
+            width = (
+                heads
+                if isinstance(factor, Tensor) and not factor.is_nested and factor.dim() and factor.shape[-1] == heads
+                else 1
+            )
             check_like(name, factor, x, (rows, width), "one entry per row and head, or one per row")
     if values is None:
         left, middle = _times(left, H.receiver_scale, x), _times(middle, H.hyperedge_scale, x)
@@ -321,4 +325,6 @@ def _check_number_type(name: str, tensor: object) -> None:
         raise TypeError(f"{name} must be a torch tensor; got {type(tensor).__name__}.")
     check_plain(name, tensor)
     if tensor.dtype not in WIDE:
-        raise TypeError(f"{name} must be float32, float64 or bfloat16; got {tensor.dtype}. Convert it, e.g. {name}.float().")
+        raise TypeError(
+            f"{name} must be float32, float64 or bfloat16; got {tensor.dtype}. Convert it, e.g. {name}.float()."
+        )

@@ -106,26 +106,31 @@ def _must_be(estimator: Any, what: str, shape: tuple[int, ...]) -> None:
         raise ValueError(f"{what} of its {type(estimator).__name__} must have shape {shape}; got {found}")
 
 
+def _classes_of(estimator: Any) -> list[int]:
+    """Number of classes of each output; 1 for numbers."""
+    return list(map(int, np.atleast_1d(getattr(estimator, "n_classes_", 1))))
+
+
 def _check_decision_tree(estimator: Any) -> None:
     if not hasattr(estimator, "tree_"):
         return
-    tree, n_classes = estimator.tree_, np.atleast_1d(getattr(estimator, "n_classes_", 1))
+    tree = estimator.tree_
     if type(tree) is not Tree or tree.n_features != _n_features(estimator):
         raise ValueError(f"its {type(estimator).__name__} and the tree in it must read the same features")
-    if estimator.n_outputs_ != tree.n_outputs or n_classes.max() != tree.max_n_classes:
+    if estimator.n_outputs_ != tree.n_outputs or max(_classes_of(estimator)) != tree.max_n_classes:
         raise ValueError("its trees have a wrong number of classes or outputs")
 
 
 def _check_forest(estimator: Any) -> None:
     if not hasattr(estimator, "estimators_"):
         return
-    n_features, n_classes = _n_features(estimator), getattr(estimator, "n_classes_", None)
+    n_features, n_classes = _n_features(estimator), _classes_of(estimator)
     for one in estimator.estimators_:
         if not isinstance(one, BaseDecisionTree) or type(getattr(one, "tree_", None)) is not Tree:
             raise ValueError(f"its {type(estimator).__name__} must be made of trees; one is a {type(one).__name__}")
         if one.tree_.n_features != n_features:
             raise ValueError(f"its {type(estimator).__name__} and the trees in it must read the same features")
-        if one.tree_.n_outputs != estimator.n_outputs_ or not np.array_equal(getattr(one, "n_classes_", None), n_classes):
+        if one.tree_.n_outputs != estimator.n_outputs_ or _classes_of(one) != n_classes:
             raise ValueError("its trees have a wrong number of classes or outputs")
 
 

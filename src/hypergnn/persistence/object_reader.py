@@ -27,7 +27,16 @@ _CONTAINERS: dict[str, Callable[..., Any]] = {"list": list, "tuple": tuple, "set
 Node = dict[str, Any]
 _WIDEST = 2**16
 """Bytes that the entries of an array of texts may have beyond the longest text."""
-DAMAGES = (ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, RuntimeError, TypeError, ValueError)
+DAMAGES = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
 """What a file with wrong content may raise while objects are put together."""
 
 

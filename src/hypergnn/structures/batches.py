@@ -17,7 +17,7 @@ from hypergnn.structures.base import STATIC
 from hypergnn.structures.hypergraph import Hypergraph
 
 _MOST_EMPTY = 10_000
-"""How many more members than vertices and hyperedges there may be: a file needs no room for empty ones, a readout does."""
+"""How many more members than vertices and hyperedges there may be: only a file needs no room for empty ones."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
