@@ -175,6 +175,29 @@ def mutate_safetensors(rng: Random, data: bytes) -> bytes:
     return _joined(metadata, tensors)
 
 
+def mutate_objects(rng: Random, data: bytes) -> bytes:
+    """Change a file of objects: the JSON in the tensor ``tree`` that describes them, or the numbers in their arrays."""
+    try:
+        metadata, tensors = _split(data)
+        dtype, _, content = tensors["tree"]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, struct.error):
+        return mutate_bytes(rng, data)
+    if rng.random() < 0.2:
+        return mutate_safetensors(rng, data)
+    if rng.random() < 0.5:
+        content = mutate_json(rng, content)
+        tensors["tree"] = dtype, [len(content)], content
+    else:
+        name = rng.choice(sorted(set(tensors) - {"tree"}) or ["tree"])
+        kind, shape, numbers = tensors[name]
+        for _ in range(rng.choice((1, 1, 8))):
+            fits = [one for one in ("U8", "I32", "I64", "F64") if numbers and len(numbers) % _WIDTHS[one] == 0]
+            numbers = _with_number(rng, rng.choice(fits), numbers) if fits else numbers
+        tensors[name] = kind, shape, numbers
+    metadata["sha256"] = _checksum(metadata["hypergnn"], tensors)
+    return _joined(metadata, tensors)
+
+
 _Tensors = dict[str, tuple[str, list[int], bytes]]
 _WIDTHS = {"BOOL": 1, "U8": 1, "I8": 1, "I16": 2, "F16": 2, "BF16": 2, "I32": 4, "F32": 4, "I64": 8, "F64": 8}
 _FORMATS = {"I8": "b", "U8": "B", "I16": "h", "I32": "i", "I64": "q", "F32": "f", "F64": "d"}

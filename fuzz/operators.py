@@ -218,6 +218,30 @@ def use_model(model: hg.SavedModel) -> None:
         hg.training.predict(model, _small_data())
 
 
+def use_estimator(model: Any, rows: Any) -> None:
+    """Predict with an estimator, which may fail with any exception: its parts need not fit each other."""
+    for name in ("predict", "predict_proba", "transform"):
+        with suppress(Exception):
+            getattr(model, name)(rows)
+    parts: list[Any] = [getattr(model, "estimator_", None), model]
+    for part in parts:
+        with suppress(Exception):
+            part.decision_path(rows)
+        with suppress(Exception):
+            repr(part)
+
+
+def use_batch(batch: hg.HypergraphBatch) -> None:
+    """Sum up, take apart and convolve."""
+    repr(batch)
+    x = _features(batch.n_vertices)
+    for reduce in ("sum", "max"):
+        _check_finite(hg.functional.readout(x, batch, reduce=reduce))
+    _check_finite(hg.functional.hypergraph_conv(x, batch))
+    if len(batch.split()) != batch.n_members:
+        raise WrongResultError("a member was lost")
+
+
 def use_dataset(data: Any) -> None:
     """Describe a dataset and use its structures."""
     repr(data), data._repr_html_(), data.n_features, data.n_classes
@@ -352,6 +376,11 @@ _METHODS: tuple[Callable[[Any], Any], ...] = (
 )
 FIRST_USES: dict[type, tuple[Callable[[Any], Any], ...]] = {
     hg.Hypergraph: (*_METHODS, *(partial(_first, one) for one in _layers())),
+    hg.HypergraphBatch: (
+        lambda batch: hg.functional.readout(_features(batch.n_vertices), batch),
+        lambda batch: batch.split(),
+        *(partial(_first, one) for one in _layers()),
+    ),
     hg.DirectedHypergraph: (
         *_METHODS,
         lambda H: H.undirected(),

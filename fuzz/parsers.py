@@ -101,6 +101,21 @@ def _models(folder: Path) -> Use:
     return lambda: operators.use_model(model)
 
 
+def _estimators(folder: Path) -> Use:
+    path = next(iter(sorted(folder.iterdir())))
+    model = hg.load(path)
+    if isinstance(model, hg.SavedModel):
+        return lambda: operators.use_model(model)
+    return lambda: operators.use_estimator(model, valid.rows_for(path.stem))
+
+
+def _batches(folder: Path) -> Use:
+    path = folder / "batch.safetensors"
+    _read_at_first_use(hg.HypergraphBatch, path)
+    batch = hg.HypergraphBatch.load(path, verify=True)
+    return lambda: operators.use_batch(batch)
+
+
 def _shards(folder: Path) -> Use:
     home = folder / "s"
     head = read_head(home)
@@ -252,6 +267,8 @@ PARSERS: dict[str, Parser] = {
     "structures": Parser(valid.structures, {".safetensors": mutations.mutate_safetensors}, _structures),
     "models": Parser(valid.models, {".safetensors": mutations.mutate_safetensors}, _models),
     "ensembles": Parser(valid.ensembles, {".safetensors": mutations.mutate_safetensors}, _models),
+    "estimators": Parser(valid.estimators, {".safetensors": mutations.mutate_objects}, _estimators),
+    "batches": Parser(valid.batches, {".safetensors": mutations.mutate_safetensors}, _batches),
     "shards": Parser(valid.shards, {".safetensors": mutations.mutate_safetensors, **_LINES}, _shards),
     "checkpoints": Parser(valid.checkpoints, {".safetensors": mutations.mutate_safetensors}, _checkpoints),
     "features": Parser(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
@@ -19,6 +20,12 @@ import numpy.typing as npt
 import torch
 from safetensors.torch import save_file
 from scipy import sparse
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import KBinsDiscretizer
+from sklearn.svm import SVC
 
 import hypergnn as hg
 from fuzz.mutations import Case
@@ -115,6 +122,54 @@ def ensembles() -> list[Case]:
 
 def _save_model(network: hg.Network, folder: Path) -> None:
     hg.save(network, folder / "model.safetensors")
+
+
+def batches() -> list[Case]:
+    """Saved batches of hypergraphs."""
+    plain, weighted, named, large, empty = hypergraphs()
+    several = ([plain], [plain, weighted, empty], [named, large])
+    return [_saved(hg.batch(own), "batch.safetensors") for own in several]
+
+
+_TEXTS = ["ripe apple pie", "apple and plum", "plum pie", "steel hammer", "hammer and nail", "steel nail"]
+
+
+def rows_for(name: str) -> Any:
+    """Rows to predict with the estimator of a file."""
+    return ["a plum", "one nail"] if name == "text" else np.random.default_rng(1).random((7, 3))
+
+
+def estimators() -> list[Case]:
+    """Saved estimators: networks, texts, and those of scikit-learn whose arrays compiled code reads."""
+    rows, labels = np.random.default_rng(0).random((24, 3)), np.arange(24) % 3
+    quick: dict[str, Any] = {"max_epochs": 2, "random_state": 0}
+    corrected = [
+        RandomForestClassifier(2, random_state=0),
+        HistGradientBoostingClassifier(max_iter=2, min_samples_leaf=2),
+        KNeighborsClassifier(3),
+        make_pipeline(KBinsDiscretizer(2), LogisticRegression()),
+    ]
+    models = {
+        "network": hg.HypergraphClassifier("hyper-conv", max_epochs=2, random_state=np.random.RandomState(0)),
+        "clusters": hg.HypergraphClassifier("mlp", construct="clusters", **quick),
+        "numbers": hg.HypergraphRegressor("hyper-conv", **quick),
+        "embedding": hg.HypergraphEmbedding(random_state=0),
+    }
+    models |= {str(number): hg.CorrectAndSmooth(one, random_state=0) for number, one in enumerate(corrected)}
+    texts = hg.HypergraphClassifier(
+        "hyper-conv", construct="text", construct_options={"min_df": 1, "max_df": 1.0}, **quick
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted = {name: model.fit(rows, labels) for name, model in models.items()}
+        fitted["text"] = texts.fit(_TEXTS, ["fruit", None, None, "tool", None, None])
+        vectors = SVC(probability=True, random_state=0)
+        fitted["vectors"] = hg.CorrectAndSmooth(vectors, random_state=0).fit(rows, labels)
+    return [in_folder(partial(_save_estimator, model, name)) for name, model in fitted.items()]
+
+
+def _save_estimator(model: Any, name: str, folder: Path) -> None:
+    hg.save(model, folder / f"{name}.safetensors")
 
 
 def _save_shards(data: hg.Hypergraph | hg.Dataset, folder: Path) -> None:

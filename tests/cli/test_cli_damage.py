@@ -7,6 +7,7 @@ import pytest
 
 import hypergnn as hg
 from hypergnn.cli import main
+from hypergnn.persistence import tensor_files
 
 
 @pytest.fixture(scope="module")
@@ -46,3 +47,9 @@ def test_trials_that_do_not_fit_each_other(finished, tmp_path, capsys, file, cha
     printed = capsys.readouterr().err
     assert message in printed
     assert printed.count("\n") == 1
+
+
+def test_an_estimator_is_not_taken_for_a_network(tmp_path, capsys):
+    tensor_files.write(tmp_path / "wine.safetensors", "Estimator", 1, {}, {})
+    assert main(["predict", str(tmp_path / "wine.safetensors"), "digits"]) == 2
+    assert "holds an estimator. Load it in Python, with hypergnn.load" in capsys.readouterr().err

@@ -1,6 +1,7 @@
 """The estimators pass all of scikit-learn's own checks, learn from few labels and place new rows."""
 
 import inspect
+import os
 import random
 import time
 
@@ -8,6 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import torch
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
@@ -21,6 +23,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import hypergnn as hg
+from hypergnn.estimators.compute import threads
 from hypergnn.estimators.labels import encode_labels
 from hypergnn.estimators.rows import CONSTRUCTORS, options_of
 from hypergnn.estimators.selection import candidates
@@ -504,3 +507,27 @@ def test_settings_that_cannot_train_are_refused(wine, settings, match):
     X, _, y = wine
     with pytest.raises(ValueError, match=match):
         hg.HypergraphClassifier("hyper-conv", **{**QUICK, **settings}).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"device": "meta"}, "device must be one that computes; got 'meta'"),
+        ({"on_epoch": 5}, "on_epoch must be a function"),
+        ({"verbose": "x"}, "verbose must be True or False"),
+        ({"warm_start": "x"}, "warm_start must be True or False"),
+        ({"max_time": float("nan")}, "max_time must be a number"),
+        ({"random_state": "x"}, "random_state must be a whole number from 0 .*; got 'x'"),
+        ({"random_state": -1}, "random_state must be a whole number from 0 .*; got -1"),
+        ({"n_estimators": 10**9}, "n_estimators must be at most 10000"),
+    ],
+)
+def test_options_of_other_types_are_refused(options, message):
+    rows = np.random.default_rng(0).normal(size=(12, 2))
+    with pytest.raises((TypeError, ValueError), match=message):
+        hg.HypergraphClassifier("hyper-conv", max_epochs=1, **options).fit(rows, np.arange(12) % 2)
+
+
+def test_there_are_not_more_threads_than_cores():
+    with threads(10**9):
+        assert torch.get_num_threads() <= (os.cpu_count() or 1)

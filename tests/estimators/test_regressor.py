@@ -206,3 +206,17 @@ def test_it_works_in_searches(diabetes):
     X, y, _ = diabetes
     search = GridSearchCV(hg.HypergraphRegressor("mlp", **QUICK), {"hidden": [2, 8]}, cv=2).fit(X, y)
     assert search.best_params_["hidden"] in (2, 8)
+
+
+@pytest.mark.parametrize("size", [1e200, 1e-200, 1e307])
+def test_targets_of_any_magnitude_are_scaled(size):
+    signs = np.tile([0.0, 1.0, 1.0, -1.0], 10)
+    targets = read_targets(signs * size, 40, None)
+    assert_allclose(targets.scaled, read_targets(signs, 40, None).scaled)
+    assert_allclose(targets.restore(targets.scaled), signs * size, atol=size * 1e-12)
+
+
+def test_predictions_beyond_the_range_of_numbers_are_refused():
+    targets = read_targets(np.array([-1e308, 1e308]), 2, None)
+    with pytest.raises(ValueError, match="a prediction is not finite: y is close to the largest number"):
+        targets.restore(np.array([[3.0]]))

@@ -320,3 +320,27 @@ def test_threads_never_get_the_same_memory(monkeypatch):
     finally:
         sys.setswitchinterval(before)
     assert not overwritten
+
+
+@pytest.mark.parametrize("what", ["structure", "features"])
+def test_a_file_that_was_replaced_is_not_taken_for_the_one_that_was_pickled(H, tmp_path, what):
+    H.save(tmp_path / "h.safetensors")
+    np.save(tmp_path / "x.npy", np.ones((H.n_vertices, 2), np.float32))
+    mapped = hg.Hypergraph.load(tmp_path / "h.safetensors")
+    loader = hg.NeighborLoader(mapped, tmp_path / "x.npy", np.zeros(H.n_vertices, np.int64), batch_size=5, prefetch=0)
+    sent = pickle.dumps(loader)
+    pickle.loads(sent)
+    if what == "structure":
+        hg.Hypergraph.from_hyperedges([[0, 1]], 9).save(tmp_path / "h.safetensors")
+    else:
+        np.save(tmp_path / "y.npy", np.zeros((H.n_vertices, 2), np.float32))
+        (tmp_path / "y.npy").replace(tmp_path / "x.npy")
+    with pytest.raises(ValueError, match="was replaced or changed after the loader had been pickled"):
+        pickle.loads(sent)
+    again = pickle.loads(pickle.dumps(loader))  # what is mapped is still the old file
+    same(list(loader.batches(0)), list(again.batches(0)))
+
+
+def test_there_is_a_limit_of_layers(H):
+    with pytest.raises(ValueError, match="depth must be at most 10000; got 1000000000"):
+        hg.NeighborLoader(H, torch.ones(H.n_vertices, 1), depth=10**9)

@@ -70,6 +70,7 @@ def run(*arguments: object, code: str = "") -> subprocess.CompletedProcess[str]:
         ["models", "hif", "parquet"],
         ["planetoid", "linqs", "runs", "results"],
         ["structures", "csv"],
+        ["estimators", "batches"],
     ],
 )
 def test_a_short_run_finds_nothing(tmp_path, parsers):

@@ -6,6 +6,7 @@ from support.structures import HYPERGRAPHS, hypergraph, random
 from torch.utils import _pytree as pytree
 
 import hypergnn as hg
+from hypergnn.persistence import tensor_files
 
 
 def everything():
@@ -96,3 +97,42 @@ def test_a_batch_may_hold_batches():
 def test_what_is_no_batch_is_refused(given, error, message):
     with pytest.raises(error, match=message):
         hg.batch(given)
+
+
+@pytest.mark.parametrize("number", [10**18, 2**62, 10_007, -1])
+def test_a_file_cannot_ask_for_any_number_of_members(tmp_path, number):
+    both = hg.batch([hg.Hypergraph.from_hyperedges([[0, 1]], 2)] * 2)
+    both.save(tmp_path / "b.safetensors")
+    header, tensors = tensor_files.read(tmp_path / "b.safetensors", "HypergraphBatch", both.FORMAT)
+    tensors = {name: one.clone() for name, one in tensors.items()} | {"n_members": torch.tensor([number])}
+    tensor_files.write(tmp_path / "b.safetensors", "HypergraphBatch", both.FORMAT, {"names": header["names"]}, tensors)
+    with pytest.raises(ValueError, match="n_members must be at most 10006"):
+        hg.HypergraphBatch.load(tmp_path / "b.safetensors")
+
+
+def test_a_batch_is_made_of_a_sequence():
+    with pytest.raises(TypeError, match="hypergraphs must be a sequence of Hypergraph; got int"):
+        hg.batch(5)
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "message"),
+    [
+        ("hyperedge_member", [0, 0, 1], "holds vertices of another member"),
+        ("centroid", [0, 0, 2], "has its centroid in another member"),
+    ],
+)
+def test_members_of_a_file_do_not_share_anything(tmp_path, name, values, message):
+    one = hg.Hypergraph.from_hyperedges([[0, 1]], 2, centroid=[0])
+    both = hg.batch([one, hg.Hypergraph.from_hyperedges([[0], [0, 1]], 2, centroid=[0, 1])])
+    both.save(tmp_path / "b.safetensors")
+    header, tensors = tensor_files.read(tmp_path / "b.safetensors", "HypergraphBatch", both.FORMAT)
+    tensors = {key: own.clone() for key, own in tensors.items()} | {name: torch.tensor(values)}
+    tensor_files.write(tmp_path / "b.safetensors", "HypergraphBatch", both.FORMAT, {"names": header["names"]}, tensors)
+    with pytest.raises(ValueError, match=message):
+        hg.HypergraphBatch.load(tmp_path / "b.safetensors")
+
+
+def test_a_batch_of_nothing_has_a_limit():
+    with pytest.raises(ValueError, match="at most 10000 empty ones"):
+        hg.batch([hg.Hypergraph.from_hyperedges([], 0)] * 10_001)

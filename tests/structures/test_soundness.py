@@ -204,3 +204,15 @@ def test_structures_made_in_inference_mode_work_outside(small):
     x = torch.rand(4, 2, requires_grad=True)
     functional.hypergraph_conv(x, H).sum().backward()
     torch.testing.assert_close(functional.hypergraph_conv(x, H), functional.hypergraph_conv(x, small))
+
+
+@pytest.mark.parametrize("way", ["numpy", "data"])
+def test_ids_that_are_handed_out_are_copies(small, way):
+    graph, x = Graph.from_links([0, 1], [1, 2], n_vertices=4), torch.ones(4, 2)
+    before = functional.hypergraph_conv(x, small), functional.graph_conv(x, graph)
+    for ids in (small.vertex, small.hyperedge, graph.source, graph.target):
+        (ids.numpy() if way == "numpy" else ids.data)[0] = 2**30
+    assert torch.equal(functional.hypergraph_conv(x, small), before[0])
+    assert torch.equal(functional.graph_conv(x, graph), before[1])
+    assert small.vertex.max() < 4
+    assert graph.source.max() < 4

@@ -469,3 +469,7 @@ def test_workers_can_be_forked_although_torch_has_started_threads(backend):
     command = [sys.executable, "-c", THREADS, backend]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=300)
     assert done.stdout.startswith("Result(4 trials"), done.stdout
+
+
+def test_more_workers_than_trials_have_nothing_to_do(data, undisturbed):
+    assert comparable(fit(data, SMALL, trials=6, jobs=10**9)) == undisturbed

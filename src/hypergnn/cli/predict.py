@@ -87,9 +87,15 @@ def _check_out(path: Path) -> None:
 def loaded(path: Path) -> SavedModel:
     """The model of RUN; raise with the way to make it again if a run folder has none, or a damaged one."""
     from hypergnn.models import UnregisteredError
+    from hypergnn.persistence import tensor_files
     from hypergnn.persistence.models import load
 
     file = model_file(path)
+    if tensor_files.kind_of(file) == "Estimator":
+        raise ValueError(
+            f"{file} holds an estimator. Load it in Python, with hypergnn.load, and call its predict; the command line "
+            "takes networks that `hypergnn train` has saved."
+        )
     try:
         return load(file)
     except UnregisteredError:

@@ -84,7 +84,7 @@ def _directed(arcs: sparse.csr_array, centroid: bool, hops: int, vertex_names: A
 def _links_of(graph: Any) -> sparse.csr_array:
     """Entry ``(j, i)`` for each link from ``i`` to ``j``, and for each vertex itself."""
     if isinstance(graph, Graph):  # whose links include each vertex itself
-        pairs, n_vertices = (graph.target.cpu().numpy(), graph.source.cpu().numpy()), graph.n_vertices
+        pairs, n_vertices = (graph._target_ids.cpu().numpy(), graph._source_ids.cpu().numpy()), graph.n_vertices
     else:
         _check_sparse(graph)
         source, target, (n_vertices, other) = as_pairs("graph", graph, "vertices, vertices", "Pass (matrix != 0).")

@@ -19,7 +19,7 @@ from hypergnn._utils.checks import check_choice, check_number, find_named
 from hypergnn._utils.progress import showing
 from hypergnn.estimators.base import HypergraphEstimator, check_labels_order
 from hypergnn.estimators.classes import PredictsClasses
-from hypergnn.estimators.compute import all_threads, one_thread
+from hypergnn.estimators.compute import all_threads, capped, one_thread
 from hypergnn.estimators.events import FromEvents
 from hypergnn.estimators.growing import GrowsRows, all_or_nothing, check_can_continue, is_one_network
 from hypergnn.estimators.labels import encode_known, encode_labels
@@ -357,7 +357,7 @@ class HypergraphClassifier(FromEvents, GrowsRows, PredictsClasses, HypergraphEst
         networks = self._network_candidates(codes, weight) if self._is_given else []
         progress = showing(Lines(), quiet=not self.verbose)
         with all_threads(self.n_jobs), progress as say:
-            context = Context(self._views, known, seeds[1], self.n_jobs)
+            context = Context(self._views, known, seeds[1], capped(self.n_jobs))
             self._mixture, self.report_ = select(context, networks, max_time, say)
             shares = self._mixture.training(self._views)
         self._views.forget()

@@ -29,6 +29,8 @@ def available(device: Any) -> torch.device:
     """A device of torch, or raise if this machine has no such device."""
     try:
         found = torch.device("cpu" if device is None else device)
+        if found.type == "meta":
+            raise ValueError("device must be one that computes; got 'meta', whose tensors have no values.")
         torch.empty(0, device=found)
     except (RuntimeError, AssertionError, NotImplementedError, TypeError) as error:
         text = str(error).splitlines()[0]
@@ -42,8 +44,7 @@ def threads(n_jobs: int | None) -> Iterator[None]:
 
     More only wait on small data. What training computes does not depend on their number.
     """
-    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0):
-        raise ValueError(f"n_jobs must be a whole number other than 0 (-1: all cores) or None; got {n_jobs!r}.")
+    n_jobs = capped(n_jobs)
     cores = os.cpu_count() or 1
     wanted = 1 if n_jobs is None else n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
     before = torch.get_num_threads()
@@ -52,6 +53,18 @@ def threads(n_jobs: int | None) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+def capped(n_jobs: int | None) -> int | None:
+    """A number of threads, at most that of the cores, or raise; ``None`` and negative numbers stay what they are.
+
+    Example:
+        >>> capped(-1), capped(None), capped(10**9) == os.cpu_count()
+        (-1, None, True)
+    """
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0):
+        raise ValueError(f"n_jobs must be a whole number other than 0 (-1: all cores) or None; got {n_jobs!r}.")
+    return None if n_jobs is None else int(min(n_jobs, os.cpu_count() or 1))
 
 
 @contextmanager

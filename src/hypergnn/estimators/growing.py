@@ -153,11 +153,11 @@ def grown(H: Hypergraph, later: Later, place: Ids, n_rows: int, names: Names | N
     """
     new = later.brought
     joined = later.memberships.tocoo()
-    parts = [(H.vertex.cpu().numpy(), H.hyperedge.cpu().numpy()), (place[joined.row], joined.col)]
+    parts = [(H._vertex_ids.cpu().numpy(), H._hyperedge_ids.cpu().numpy()), (place[joined.row], joined.col)]
     n_hyperedges, weight = H.n_hyperedges, H.weight.cpu().numpy()
     centroid = np.full(n_hyperedges, -1) if H.centroid is None else H.centroid.cpu().numpy().astype(np.int64)
     if new is not None:
-        parts.append((place[new.vertex.cpu().numpy()], n_hyperedges + new.hyperedge.cpu().numpy()))
+        parts.append((place[new._vertex_ids.cpu().numpy()], n_hyperedges + new._hyperedge_ids.cpu().numpy()))
         n_hyperedges += new.n_hyperedges
         weight = np.concatenate([weight, new.weight.cpu().numpy()])
         own = np.full(new.n_hyperedges, -1) if new.centroid is None else new.centroid.cpu().numpy()

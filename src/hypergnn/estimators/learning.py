@@ -13,7 +13,7 @@ import torch
 from sklearn.utils import check_random_state
 from torch import Tensor
 
-from hypergnn._utils.checks import check_choice, check_number, check_size
+from hypergnn._utils.checks import check_choice, check_flag, check_number, check_size
 from hypergnn.estimators.compute import as_features, available, threads
 from hypergnn.estimators.labels import hold_out
 from hypergnn.loader.arguments import as_fanout
@@ -31,6 +31,7 @@ from hypergnn.training.schedule import Failure
 MODELS = ("hyper-conv", "hyper-attention", "mlp")
 OF_CLASSES = (*MODELS, "hyper-diffusion", "hyper-grand")
 """The networks that a classifier offers."""
+_MOST_ESTIMATORS = 10_000
 _OF_RECIPES = ("alpha", "layer_decay", "activation", "steps", "draws", "row_dropout", "consistency", "temperature")
 Ids = npt.NDArray[np.int64]
 Values = npt.NDArray[Any]
@@ -62,6 +63,7 @@ class LearnsFromLabels:
 
     def _config(self, patience: int, model: str, weight_decay: float | None = None) -> Config:
         check_choice("model", model, self._models)
+        self._check_options()
         recipe = recipe_of(model, "") or {}
         own = {name: recipe[name] for name in _OF_RECIPES if name in recipe}
         return Config(
@@ -80,6 +82,21 @@ class LearnsFromLabels:
             fanout=None if self.fanout is None else tuple(as_fanout(self.fanout)),
             **own,
         )
+
+    def _check_options(self) -> None:
+        """Raise unless the options that are not settings of a network are of their types."""
+        for name in ("warm_start", "early_stopping"):
+            if hasattr(self, name):
+                check_flag(name, getattr(self, name))
+        if hasattr(self, "max_time"):
+            check_number("max_time", self.max_time)
+        verbose = getattr(self, "verbose", False)
+        if not isinstance(verbose, (bool, int, np.bool_, np.integer)):
+            raise TypeError(f"verbose must be True or False; got {verbose!r}.")
+        if self.on_epoch is not None and not callable(self.on_epoch):
+            raise TypeError(f"on_epoch must be a function of an epoch and its losses, or None; got {self.on_epoch!r}.")
+        if check_size("n_estimators", self.n_estimators, minimum=1) > _MOST_ESTIMATORS:
+            raise ValueError(f"n_estimators must be at most {_MOST_ESTIMATORS}; got {self.n_estimators}.")
 
     def _train(
         self,
@@ -142,7 +159,6 @@ class LearnsFromLabels:
         fraction = check_number("validation_fraction", validation_fraction, below=1)
         train, val = hold_out(y if y.ndim == 1 else np.zeros(len(y), dtype=np.int64), labelled, fraction, rng)
         config, seeds = self._config(patience, model, weight_decay), [int(rng.randint(2**31 - 1))]
-        check_size("n_estimators", self.n_estimators, minimum=1)
         while len(seeds) < self.n_estimators:  # all different
             seeds += [seed for seed in [int(rng.randint(2**31 - 1))] if seed not in seeds]
         task = self._task(y, n_outputs, train, val, weight)
@@ -216,4 +232,13 @@ def check_same_shapes(start: Mapping[str, Tensor], config: Config, task: Task) -
 
 def generator(random_state: Any) -> np.random.RandomState:
     """The random numbers of one fit; ``None`` seeds them by the operating system and leaves NumPy's own alone."""
-    return np.random.RandomState() if random_state is None else check_random_state(random_state)
+    if random_state is None:
+        return np.random.RandomState()
+    try:
+        rng: np.random.RandomState = check_random_state(random_state)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            "random_state must be a whole number from 0 to 4294967295, a numpy.random.RandomState or None; got "
+            f"{random_state!r}."
+        ) from error
+    return rng

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from hypergnn._utils.checks import check_choice, check_number
 from hypergnn.estimators.base import HypergraphEstimator, check_labels_order
-from hypergnn.estimators.compute import threads
+from hypergnn.estimators.compute import capped, threads
 from hypergnn.estimators.events import FromEvents
 from hypergnn.estimators.growing import GrowsRows, all_or_nothing, check_can_continue, is_one_network
 from hypergnn.estimators.later import Later
@@ -344,7 +344,7 @@ class HypergraphRegressor(FromEvents, RegressorMixin, GrowsRows, HypergraphEstim
         self._views = Views(self._features, self.hypergraph_, has_members=has_members, seed=seed, counts=self._is_given)
         n_outputs = self._targets.mean.size
         with threads(self.n_jobs):
-            tried = candidates_for(self._views, rows.size, n_outputs, rng, self.n_jobs, self._train_network)
+            tried = candidates_for(self._views, rows.size, n_outputs, rng, capped(self.n_jobs), self._train_network)
             targets = self._targets.scaled[rows]
             self._stack: Stack = fit_stack(tried, self._views, rows, targets, own, rng, max_time)
             scaled = self._stack.predict(self._views)

@@ -42,8 +42,18 @@ class Targets(NamedTuple):
         return (values - self.mean) / self.scale
 
     def restore(self, scaled: npt.NDArray[Any]) -> Floats:
-        """Predictions in the unit of ``y``, ``(rows, outputs)`` or ``(rows,)``."""
-        values: Floats = np.asarray(scaled, dtype=np.float64) * self.scale + self.mean
+        """Predictions in the unit of ``y``, ``(rows, outputs)`` or ``(rows,)``.
+
+        Raises:
+            ValueError: If one is beyond the range of float64.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            values: Floats = np.asarray(scaled, dtype=np.float64) * self.scale + self.mean
+        if not np.isfinite(values).all():
+            raise ValueError(
+                "a prediction is not finite: y is close to the largest number of float64. Divide it by a constant "
+                "before fit, and multiply the predictions by it."
+            )
         return values[:, 0] if self.is_column else values
 
 
@@ -75,10 +85,12 @@ def read_targets(y: Any, n_rows: int, weight: Floats | None) -> Targets:
     if not known.any():
         raise ValueError("y must be known for at least one row with a positive weight; every entry is NaN.")
     share = None if weight is None else weight[known]
+    unit = np.ldexp(1.0, np.frexp(np.abs(values[known]).max(0))[1] - 1)  # a power of two, so that nothing is rounded
+    values = values / unit  # at most 2: squares of large numbers would be infinite, those of small ones zero
     mean = np.average(values[known], axis=0, weights=share)
     scale = np.sqrt(np.average((values[known] - mean) ** 2, axis=0, weights=share))
-    scale = np.where(scale > np.finfo(np.float64).eps * np.abs(mean), scale, 1.0)
-    return Targets(np.where(known[:, None], (values - mean) / scale, np.nan), mean, scale, is_column)
+    scale = np.where(scale > np.finfo(np.float64).eps * np.abs(mean), scale, 1 / unit)
+    return Targets(np.where(known[:, None], (values - mean) / scale, np.nan), mean * unit, scale * unit, is_column)
 
 
 def _warn_of_marks(values: Floats) -> None:

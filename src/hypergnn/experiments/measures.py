@@ -85,7 +85,7 @@ def _pyg_network(network: Network, data: Dataset) -> Callable[[Tensor], Tensor] 
     except ImportError:
         return None
     H = data.hypergraph.undirected()
-    index = torch.from_numpy(np.stack([H.vertex.numpy(), H.hyperedge.numpy()]).astype(np.int64))
+    index = torch.from_numpy(np.stack([H._vertex_ids.numpy(), H._hyperedge_ids.numpy()]).astype(np.int64))
     width = network.config.heads * network.config.hidden
     first: Any = HypergraphConv(data.n_features, width)
     second: Any = HypergraphConv(width, data.n_classes)

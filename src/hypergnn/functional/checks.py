@@ -13,6 +13,18 @@ from hypergnn.structures.shared_graph import SharedGraph
 from hypergnn.structures.sparse_features import SparseFeatures
 
 Features = Tensor | SparseFeatures
+WIDE = (torch.float32, torch.float64, torch.bfloat16)
+"""The types that operators compute in."""
+
+
+def check_plain(name: str, x: Tensor) -> None:
+    """Raise if a tensor is nested, or a view that has yet to be negated: compiled loops would not negate it."""
+    if x.is_nested:
+        raise TypeError(
+            f"{name} must be a rectangular tensor; got a nested one. Pad it, e.g. with torch.nested.to_padded_tensor."
+        )
+    if not torch.compiler.is_compiling() and x.is_neg():
+        raise TypeError(f"{name} must not be a view with the negative bit. Resolve it, e.g. {name}.resolve_neg().")
 
 
 def check_features(
@@ -32,8 +44,11 @@ def check_features(
         )
     if not x.dtype.is_floating_point:
         raise TypeError(f"{name} must be of a floating-point dtype; got {x.dtype}. Convert it, e.g. {name}.float().")
-    if x.dtype == torch.float16:
-        raise TypeError(f"{name} must not be float16, which is too narrow for degrees: use bfloat16 or float32.")
+    if x.dtype not in WIDE:
+        kind = str(x.dtype).removeprefix("torch.")
+        raise TypeError(f"{name} must not be {kind}, which is too narrow for degrees: use bfloat16 or float32.")
+    if isinstance(x, Tensor):
+        check_plain(name, x)
     if isinstance(x, Tensor) and x.layout not in (torch.strided, torch.sparse_csr):
         raise TypeError(f"{name} must be dense or sparse CSR; got {x.layout}. Convert it, e.g. x.to_sparse_csr().")
     if len(x.shape) < 2 or n_rows not in (None, x.shape[-2]):
@@ -53,6 +68,9 @@ def check_like(name: str, tensor: object, x: Tensor | SparseFeatures, shape: tup
     """Raise unless ``tensor`` ends in ``shape`` and has the dtype and device of ``x``."""
     if not isinstance(tensor, Tensor):
         raise TypeError(f"{name} must be a torch tensor; got {type(tensor).__name__}.")
+    check_plain(name, tensor)
+    if tensor.layout != torch.strided:
+        raise TypeError(f"{name} must be dense; got {tensor.layout}. Convert it, e.g. {name}.to_dense().")
     if tuple(tensor.shape[-len(shape) :]) != shape:
         raise ValueError(f"{name} must have shape {shape}, {meaning}; got {tuple(tensor.shape)}.")
     if tensor.dtype != x.dtype:
@@ -100,6 +118,10 @@ def check_same_rows(graph: Graph | GraphBlock | SharedGraph, H: TwoSided) -> Non
 def check_heads(name: str, x: Tensor, n_rows: int, device: torch.device) -> None:
     """Raise unless ``x`` is a tensor of features ``(..., n_rows, heads, features)``."""
     is_tensor = isinstance(x, Tensor)
+    if is_tensor:
+        check_plain(name, x)
+    if is_tensor and x.layout != torch.strided:
+        raise TypeError(f"{name} must be dense; got {x.layout}. Convert it, e.g. {name}.to_dense().")
     if is_tensor and x.dim() < 3:
         raise ValueError(f"{name} must have shape (..., {n_rows}, heads, features); got {tuple(x.shape)}.")
     rows = "vertex" if name == "x" else "hyperedge"

@@ -179,7 +179,7 @@ def following(x: Features, H: Hypergraph, *, neighbours: int = 10, clusters: int
         rows, n = to_dense(values), H.n_vertices
         if not bool(rows.isfinite().all()):
             raise ValueError("x must be finite, because hyperedges follow it; got nan or inf.")
-        vertex, hyperedge = [H.vertex.cpu().numpy()], [H.hyperedge.cpu().numpy()]
+        vertex, hyperedge = [H._vertex_ids.cpu().numpy()], [H._hyperedge_ids.cpu().numpy()]
         total = H.n_hyperedges
         if neighbours and n:
             near = nearest_rows(rows, neighbours).cpu().numpy()

@@ -48,6 +48,10 @@ def spectral_conv(x: Tensor, H: TwoSided, *, phase: float = 0.25) -> Tensor:
     check_number("phase", phase, below=1)
     real = x.real if isinstance(x, Tensor) and x.is_complex() else x
     check_features(real, H.n_vertices, H.device)
+    if real.dtype == torch.bfloat16:
+        raise TypeError(
+            "x must be float32 or float64, because torch has no complex bfloat16; convert it with x.float()."
+        )
     if real.layout != torch.strided:
         raise TypeError("x must be dense, because its result is complex; convert it with x.to_dense().")
     whole, turn = H.derived(("phases", phase, real.dtype), lambda: _phases(H, phase, real.dtype))
@@ -77,7 +81,7 @@ def _phases(H: Hypergraph | DirectedHypergraph, phase: float, dtype: torch.dtype
     whole = H if isinstance(H, Hypergraph) else H.undirected()
     turn = torch.tensor([[1.0, 0.0]], dtype=dtype, device=H.device).repeat(whole.n_incidences, 1)
     if isinstance(H, DirectedHypergraph):
-        key = whole.vertex.cpu().numpy().astype(np.int64) * H.n_hyperedges + whole.hyperedge.cpu().numpy()
+        key = whole._vertex_ids.cpu().numpy().astype(np.int64) * H.n_hyperedges + whole._hyperedge_ids.cpu().numpy()
         head = H.heads.rows().cpu().numpy().astype(np.int64) * H.n_hyperedges + H.heads.members.cpu().numpy()
         is_tail = torch.from_numpy(~np.isin(key, head)).to(H.device)
         turn[is_tail] = torch.tensor([cos(2 * pi * phase), -sin(2 * pi * phase)], dtype=dtype, device=H.device)

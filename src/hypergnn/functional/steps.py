@@ -10,6 +10,7 @@ stand for those of the whole hypergraph. Sums with ``values`` are those over wha
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 from torch import Tensor
@@ -17,7 +18,7 @@ from torch import Tensor
 from hypergnn import kernels
 from hypergnn._utils.checks import check_choice
 from hypergnn.functional.attention import attend_over_vertices
-from hypergnn.functional.checks import check_heads, check_hypergraph, check_like
+from hypergnn.functional.checks import WIDE, check_heads, check_hypergraph, check_like, check_plain
 from hypergnn.functional.means import hyperedge_mean, vertex_mean
 from hypergnn.structures.base import TwoSided
 from hypergnn.structures.incidence import Incidence
@@ -131,7 +132,11 @@ def propagate(
     sizes = {"left": (left, H.n_receivers), "middle": (middle, H.n_hyperedges), "right": (right, H.n_vertices)}
     for name, (factor, rows) in sizes.items():
         if factor is not None:
-            width = heads if factor.dim() and factor.shape[-1] == heads else 1
+            width = (
+                heads
+                if isinstance(factor, Tensor) and not factor.is_nested and factor.dim() and factor.shape[-1] == heads
+                else 1
+            )
             check_like(name, factor, x, (rows, width), "one entry per row and head, or one per row")
     if values is None:
         left, middle = _times(left, H.receiver_scale, x), _times(middle, H.hyperedge_scale, x)
@@ -171,6 +176,7 @@ def softmax_over_hyperedges(
     """
     check_hypergraph(H)
     _check_scores(vertex_score, hyperedge_score, H.n_receivers, H)
+    _check_slope(negative_slope)
     return kernels.attend(vertex_score, hyperedge_score, H.receivers, negative_slope)
 
 
@@ -197,6 +203,7 @@ def softmax_over_members(
     """
     check_hypergraph(H)
     _check_scores(vertex_score, hyperedge_score, H.n_vertices, H)
+    _check_slope(negative_slope)
     return attend_over_vertices(vertex_score, hyperedge_score, H, H.senders, negative_slope)
 
 
@@ -288,6 +295,8 @@ def of_receivers(x: Tensor, H: TwoSided) -> Tensor:
         >>> of_receivers(torch.arange(2.0).view(2, 1, 1), block).flatten()
         tensor([1.])
     """
+    check_hypergraph(H)
+    check_heads("x", x, H.n_vertices, H.device)
     return x if H.rows is None else x.index_select(-3, H.rows)
 
 
@@ -331,17 +340,28 @@ def _check_values(name: str, values: Tensor, pairs: Incidence, x: Tensor) -> Non
 def _check_scores(vertex_score: Tensor, hyperedge_score: Tensor, n_rows: int, H: TwoSided) -> None:
     for name, score in (("vertex_score", vertex_score), ("hyperedge_score", hyperedge_score)):
         _check_number_type(name, score)
+    if hyperedge_score.device != H.device:
+        raise ValueError(
+            f"hyperedge_score is on {hyperedge_score.device} but the structure is on {H.device}: move one of them with "
+            ".to()."
+        )
     heads = vertex_score.shape[-1] if vertex_score.dim() else 1
     like = hyperedge_score
     check_like("vertex_score", vertex_score, like, (n_rows, heads), "one entry per vertex and head")
     check_like("hyperedge_score", hyperedge_score, like, (H.n_hyperedges, heads), "one entry per hyperedge and head")
 
 
+def _check_slope(slope: object) -> None:
+    if isinstance(slope, bool) or not isinstance(slope, (int, float)) or not math.isfinite(slope):
+        raise ValueError(f"negative_slope must be a finite number; got {slope!r}.")
+
+
 def _check_number_type(name: str, tensor: object) -> None:
     """Raise unless this is a tensor of floating-point numbers."""
     if not isinstance(tensor, Tensor):
         raise TypeError(f"{name} must be a torch tensor; got {type(tensor).__name__}.")
-    if not tensor.is_floating_point():
+    check_plain(name, tensor)
+    if tensor.dtype not in WIDE:
         raise TypeError(
-            f"{name} must be of a floating-point dtype; got {tensor.dtype}. Convert it, e.g. {name}.float()."
+            f"{name} must be float32, float64 or bfloat16; got {tensor.dtype}. Convert it, e.g. {name}.float()."
         )

@@ -116,7 +116,7 @@ def to_pyg(H: Hypergraph, *, kind: str = "Data", dtype: torch.dtype = torch.floa
     if isinstance(H, HypergraphBatch):
         return _to_pyg_batch(H, kind, dtype)
     data = import_extra("torch_geometric.data.hypergraph_data", "interop")
-    index = torch.stack([H.vertex.long(), H.hyperedge.long()])
+    index = torch.stack([H._vertex_ids.long(), H._hyperedge_ids.long()])
     made = data.Data() if kind == "Data" else data.HyperGraphData()
     made.num_nodes = H.n_vertices
     made["hyperedge_index" if kind == "Data" else "edge_index"] = index

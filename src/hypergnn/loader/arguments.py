@@ -15,6 +15,9 @@ from hypergnn.structures.base import DIRECTIONS, Direction
 from hypergnn.structures.directed import DirectedHypergraph
 from hypergnn.structures.hypergraph import Hypergraph
 
+MOST_LAYERS = 10_000
+"""As for networks."""
+
 
 def as_fanout(fanout: Any, depth: int | None = None) -> list[Fanout]:
     """The fan-out of each layer, or raise.
@@ -24,7 +27,10 @@ def as_fanout(fanout: Any, depth: int | None = None) -> list[Fanout]:
         ([(5, 10), None], [None, None])
     """
     if fanout is None:
-        return [None] * (1 if depth is None else check_size("depth", depth, minimum=1))
+        n_layers = 1 if depth is None else check_size("depth", depth, minimum=1)
+        if n_layers > MOST_LAYERS:
+            raise ValueError(f"depth must be at most {MOST_LAYERS}; got {n_layers}.")
+        return [None] * n_layers
     if not isinstance(fanout, (list, tuple)) or not fanout:
         raise TypeError(
             "fanout must be a list with a pair (hyperedges, members) or None for each layer, such as [(5, 5), (5, 5)]; "

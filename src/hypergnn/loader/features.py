@@ -18,7 +18,7 @@ from hypergnn._utils.checks import check_has_values, check_sparse
 from hypergnn.functional.checks import Features
 from hypergnn.kernels import id_loops
 from hypergnn.persistence import scratch
-from hypergnn.persistence.files import check_regular
+from hypergnn.persistence.files import Identity, check_identity, check_regular, identity_of
 from hypergnn.structures.sparse_features import SparseFeatures
 
 Ids = npt.NDArray[np.int64]
@@ -93,6 +93,8 @@ class _Dense:
     def __init__(self, matrix: npt.NDArray[Any]) -> None:
         _check_numbers(matrix)
         self.matrix = matrix
+        name = getattr(matrix, "filename", None) if isinstance(matrix, np.memmap) else None
+        self._file = None if name is None else (os.fspath(name), identity_of(name))
         self.shape = (matrix.shape[0], matrix.shape[1])
         self._buffers = _Buffers(matrix.dtype if matrix.dtype in _NATIVE else np.dtype(np.float32))
 
@@ -109,10 +111,10 @@ class _Dense:
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the name of a mapped file and not its content, so that each worker maps it."""
         mapped = self.matrix
-        name = getattr(mapped, "filename", None)
-        if isinstance(mapped, np.memmap) and name is not None and os.path.exists(name) and mapped.flags.c_contiguous:
-            start = cast(Any, mapped).offset
-            return _mapped, (os.fspath(name), mapped.dtype, mapped.shape, start)
+        if self._file is not None and mapped.flags.c_contiguous:
+            name, identity = self._file
+            if identity is not None and identity == identity_of(name):
+                return _mapped, (name, mapped.dtype, mapped.shape, cast(Any, mapped).offset, identity)
         return _Dense, (np.asarray(mapped),)
 
 
@@ -193,7 +195,8 @@ def _of_file(path: Path) -> Rows:
     raise ValueError(f"x must be a file of the kind .npy, .safetensors or .parquet; got {path.name!r}.")
 
 
-def _mapped(name: str, dtype: np.dtype[Any], shape: tuple[int, int], start: int) -> _Dense:
+def _mapped(name: str, dtype: np.dtype[Any], shape: tuple[int, int], start: int, identity: Identity) -> _Dense:
+    check_identity(name, identity)
     return _Dense(np.memmap(name, dtype, "r", start, shape))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import os
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -32,6 +31,7 @@ from hypergnn.loader.arguments import (
 )
 from hypergnn.loader.features import rows_of
 from hypergnn.loader.sampling import Sampler
+from hypergnn.persistence.files import check_identity, identity_of
 from hypergnn.structures.base import Direction
 from hypergnn.structures.block import Block
 from hypergnn.structures.directed import DirectedHypergraph
@@ -263,16 +263,17 @@ class NeighborLoader(IterableDataset[Batch]):
     def __getstate__(self) -> dict[str, Any]:
         """Pickle the name of a mapped file and not its content, so that each worker maps it."""
         state = {name: value for name, value in self.__dict__.items() if name != "_sampler"}
-        source = self._H.__dict__.get("_source")
-        if source is not None and os.path.exists(source):
-            state["_H"] = (type(self._H), source)
+        source, identity = self._H.__dict__.get("_source"), self._H.__dict__.get("_source_identity")
+        if source is not None and identity is not None and identity == identity_of(source):
+            state["_H"] = (type(self._H), source, identity)
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Map the file again."""
+        """Map the file again, which must be the same."""
         self.__dict__.update(state)
         if isinstance(self._H, tuple):
-            kind, source = self._H
+            kind, source, identity = self._H
+            check_identity(source, identity)
             self._H = kind.load(source)
         H, direction = self._H, self.direction
         own = own_direction(H, direction)

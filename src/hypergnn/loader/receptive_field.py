@@ -92,7 +92,7 @@ def _reach(structure: Graph | SharedGraph, made: Vertices, attention: bool) -> R
         everything = np.arange(structure.n_vertices)
         return Reach(everything, everything[:0], everything[:0], attention)
     pairs = structure.links.pairs_of(made)[0]
-    sources = np.unique(structure.source.cpu().numpy()[pairs]).astype(np.int64)
+    sources = np.unique(structure._source_ids.cpu().numpy()[pairs]).astype(np.int64)
     return Reach(sources, sources[:0], pairs, attention)
 
 

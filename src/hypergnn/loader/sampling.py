@@ -282,6 +282,6 @@ def _repeated(ids: Ids, ends: Ids) -> Ids:
 
 def _damage() -> ValueError:
     return ValueError(
-        "the hypergraph is damaged: an id or an offset is out of range. To see what is wrong, load it with "
-        "Hypergraph.load(path, verify=True)."
+        "the structure is damaged: an id or an offset is out of range. To see what is wrong, load it with verify=True, "
+        "e.g. Hypergraph.load(path, verify=True), or DirectedHypergraph.load if its hyperedges point."
     )

@@ -56,9 +56,6 @@ _PUBLIC = {
     "sklearn.ensemble._hist_gradient_boosting.predictor": ["TreePredictor"],
 }
 SKLEARN = {f"{module}:{name}" for module, names in _PUBLIC.items() for name in names}
-BOOSTED = ("sklearn.ensemble:HistGradientBoostingClassifier", "sklearn.ensemble:HistGradientBoostingRegressor")
-"""Those made of the predictors of boosting."""
-PREDICTOR = "sklearn.ensemble._hist_gradient_boosting.predictor:TreePredictor"
 LOSSES = ("HalfSquaredError", "HalfBinomialLoss", "HalfMultinomialLoss", "AbsoluteError", "HalfPoissonLoss")
 NEIGHBOURS = ("NearestNeighbors", "KNeighborsClassifier", "KNeighborsRegressor")
 """Of these the rows are stored, and the search is built again."""
@@ -69,7 +66,10 @@ def class_named(name: str) -> type:
     module, _, own = name.partition(":")
     if name not in SKLEARN and not module.startswith(OURS):
         raise ValueError(f"it holds a {name}, which files must not hold")
-    found = getattr(import_module(module), own, None)
+    try:
+        found = getattr(import_module(module), own, None)
+    except ImportError:
+        found = None
     if not isinstance(found, type) or (name not in SKLEARN and found.__module__ != module):
         raise ValueError(f"it holds a {name}, which this version does not have")
     return found

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from hypergnn._utils.checks import Names
 from hypergnn.persistence import models, tensor_files
 from hypergnn.persistence.allowed import class_named, name_of
-from hypergnn.persistence.object_reader import Reader
+from hypergnn.persistence.object_reader import DAMAGES, Reader, made_of
 from hypergnn.persistence.object_writer import Writer
 
 if TYPE_CHECKING:
@@ -117,9 +117,8 @@ def load(
         tree = json.loads(tensors.pop(_TREE).numpy().tobytes())
         reader = Reader(tensors)
         made: CorrectAndSmooth | HypergraphClassifier | HypergraphEmbedding | HypergraphRegressor
-        made = object.__new__(kind)
-        made.__dict__.update({str(name): reader.read(one) for name, one in tree})
-    except (AttributeError, KeyError, TypeError, ValueError, RuntimeError, IndexError, RecursionError) as error:
+        made = made_of(kind, {str(name): reader.read(one) for name, one in tree})
+    except DAMAGES as error:
         what = f"it has no {error}" if isinstance(error, KeyError) else str(error)
         raise ValueError(f"{path} is not a valid file of an estimator: {' '.join(what.split())}") from error
     return made

@@ -190,6 +190,29 @@ def check_regular(path: str | os.PathLike[str]) -> None:
         pass
 
 
+Identity = tuple[int, int, int]
+
+
+def identity_of(path: str | os.PathLike[str]) -> Identity | None:
+    """What distinguishes a file from one that has replaced it: size, time of the last change, inode; ``None`` if gone.
+
+    Example:
+        >>> identity_of("nowhere") is None
+        True
+    """
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return found.st_size, found.st_mtime_ns, found.st_ino
+
+
+def check_identity(path: str | os.PathLike[str], known: Identity) -> None:
+    """Raise a ``ValueError`` unless a file is still the one that was pickled by its name."""
+    if identity_of(path) != known:
+        raise ValueError(f"{path} was replaced or changed after the loader had been pickled. Make the loader again.")
+
+
 def make_folder(path: str | os.PathLike[str]) -> None:
     """Create a folder and its missing parents; their names are on disk when the function returns.
 

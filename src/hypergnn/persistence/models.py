@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -120,9 +121,11 @@ def load(path: str | os.PathLike[str]) -> SavedModel:
         network = _network(header, tensors)
         class_names = tuple(map(str, header["class_names"]))
         about = dict(header["about"])
-    except (AttributeError, KeyError, TypeError, ValueError, RuntimeError) as error:
+    except (ArithmeticError, AttributeError, LookupError, MemoryError, RuntimeError, TypeError, ValueError) as error:
         what = f"it has no {error}" if isinstance(error, KeyError) else str(error)
         raise FileError(path, f"{_misfit(header['version'])}: {' '.join(what.split())}") from error
+    if not all(bool(one.isfinite().all()) for one in network.parameters()):
+        warnings.warn(f"{path} holds parameters that are not finite; so are its predictions.", stacklevel=2)
     return SavedModel(network, class_names, about, names, header.get("hypergraph"), header["version"])
 
 

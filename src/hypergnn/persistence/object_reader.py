@@ -17,13 +17,27 @@ from scipy import sparse
 from torch import Tensor
 
 from hypergnn.models import Ensemble, Network, config_from
-from hypergnn.persistence.allowed import BOOSTED, LOSSES, NEIGHBOURS, PREDICTOR, class_named
+from hypergnn.persistence.allowed import LOSSES, NEIGHBOURS, class_named
+from hypergnn.persistence.compiled_state import check_compiled, check_state, check_tree
 from hypergnn.structures.hypergraph import Hypergraph
 
 _SPARSE = {"csr_array": sparse.csr_array, "csr_matrix": sparse.csr_matrix, "csc_array": sparse.csc_array}
 _TYPES = {"float32": np.float32, "float64": np.float64, "int32": np.int32, "int64": np.int64, "bool": np.bool_}
 _CONTAINERS: dict[str, Callable[..., Any]] = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}
 Node = dict[str, Any]
+_WIDEST = 2**16
+"""Bytes that the entries of an array of texts may have beyond the longest text."""
+DAMAGES = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
+"""What a file with wrong content may raise while objects are put together."""
 
 
 class Reader:
@@ -68,6 +82,8 @@ class Reader:
         if "texts" in node:
             dtype = np.dtype(node["dtype"])
             texts = node["texts"] if dtype.kind == "U" else [one.encode("latin-1") for one in node["texts"]]
+            if dtype.itemsize > _WIDEST + 4 * max(map(len, texts), default=0):
+                raise ValueError(f"it holds texts of {dtype}, which are far shorter")
             return np.array(texts, dtype=dtype).reshape(shape)
         dtype = _fields(node["fields"], node["size"]) if "fields" in node else np.dtype(node["dtype"])
         if dtype.kind not in "biufmM" and dtype.names is None:
@@ -80,14 +96,16 @@ class Reader:
         state = {str(name): self.read(one) for name, one in node["state"]}
         if hasattr(kind, "_from_state"):
             return kind._from_state(state)
-        made: Any = object.__new__(kind)
-        if node["class"] == PREDICTOR:
-            _check_nodes(state["nodes"], ("left", "right"), None)
-        made.__dict__.update(state)
-        if node["class"] in BOOSTED:
-            for predictor in (one for stage in made._predictors for one in stage):
-                _check_features(predictor.nodes["feature_idx"], made._n_features)
-        return made
+        return made_of(kind, state)
+
+
+def made_of(kind: type, state: Mapping[str, Any]) -> Any:
+    """An object of a class with these attributes, without a call of its constructor."""
+    check_state(kind, list(state))
+    made: Any = object.__new__(kind)
+    made.__dict__.update(state)
+    check_compiled(made)
+    return made
 
 
 def _fields(fields: Any, size: int) -> np.dtype[Any]:
@@ -116,46 +134,46 @@ def _loss(_: Reader, node: Node) -> Any:
 
 def _tree(reader: Reader, node: Node) -> Any:
     n_features, n_classes, n_outputs, state = reader.read(node["tree"])
-    nodes = state["nodes"]
-    if len(nodes) != state["node_count"] or len(state["values"]) != len(nodes):
-        raise ValueError("its trees have a wrong number of nodes")
-    _check_nodes(nodes, ("left_child", "right_child"), int(n_features))
+    check_tree(int(n_features), n_classes, int(n_outputs), state)
     made = import_module("sklearn.tree._tree").Tree(int(n_features), n_classes, int(n_outputs))
     made.__setstate__(state)
     return made
 
 
-def _check_nodes(nodes: npt.NDArray[Any], children: tuple[str, str], n_features: int | None) -> None:
-    """Raise unless the children of each node are nodes that follow it, and its feature exists."""
-    is_leaf = nodes["is_leaf"] != 0 if "is_leaf" in (nodes.dtype.names or ()) else nodes[children[0]] == -1
-    inner = np.flatnonzero(~is_leaf)
-    for child in children:
-        numbers = nodes[child][inner].astype(np.int64)
-        if ((numbers <= inner) | (numbers >= len(nodes))).any():
-            raise ValueError("its trees have branches that lead nowhere")
-    if n_features is not None:
-        _check_features(nodes["feature"][inner], n_features)
-
-
-def _check_features(numbers: npt.NDArray[Any], n_features: int) -> None:
-    if ((numbers < 0) | (numbers >= n_features)).any():
-        raise ValueError("its trees use features that do not exist")
-
-
 def _neighbours(reader: Reader, node: Node) -> Any:
+    """A search over the stored rows, built again; nothing else of a fitted one is taken from the file but names."""
     if node["neighbours"] not in NEIGHBOURS:
         raise ValueError(f"it holds a search {node['neighbours']!r}")
     kind = getattr(import_module("sklearn.neighbors"), node["neighbours"])
     state = reader.read(node["state"])
     made = kind(**{name: state[name] for name in kind._get_param_names()})
-    made.fit(state["_fit_X"], state["_y"]) if "_y" in state else made.fit(state["_fit_X"])
-    made.__dict__.update({name: one for name, one in state.items() if name not in ("_fit_X", "_fit_method")})
+    check_compiled(made)
+    if "_fit_X" not in state:
+        return made
+    made.fit(state["_fit_X"], _answers(state)) if "_y" in state else made.fit(state["_fit_X"])
+    if "feature_names_in_" in state:
+        if np.shape(state["feature_names_in_"]) != (made.n_features_in_,):
+            raise ValueError(f"its {kind.__name__} must have one name per feature")
+        made.feature_names_in_ = state["feature_names_in_"]
     return made
 
 
+def _answers(state: Node) -> Any:
+    """What a search predicts of each stored row: numbers, or classes by their names."""
+    answers, classes = state["_y"], state.get("classes_")
+    if classes is None:
+        return answers
+    if isinstance(classes, list):
+        return np.stack([names[column] for names, column in zip(classes, answers.T, strict=True)], axis=1)
+    named = classes[answers]
+    return named[:, None] if state.get("outputs_2d_") else named
+
+
 def _random_state(reader: Reader, node: Node) -> np.random.RandomState:
-    made = np.random.RandomState(0)
-    made.set_state(reader.read(node["random_state"]))
+    made, state = np.random.RandomState(0), reader.read(node["random_state"])
+    if not 0 <= state[2] <= np.size(state[1]):  # NumPy reads the next number from there without looking
+        raise ValueError(f"its random numbers must continue from 0 to {np.size(state[1])}; got {state[2]}")
+    made.set_state(state)
     return made
 
 
@@ -183,6 +201,8 @@ def _hypergraph(reader: Reader, node: Node) -> Hypergraph:
 def _network(reader: Reader, node: Node) -> Network:
     parameters = {name: torch.from_numpy(reader.array(one)) for name, one in node["state"]}
     (n_features, n_classes), linear = node["sizes"], node["linear"] is True
+    if not all(bool(one.isfinite().all()) for one in parameters.values()):
+        raise ValueError("its network has parameters that are not finite")
     config = config_from(node["network"])
     kind = Ensemble if "members" in node else Network
     return kind.from_parameters(config, n_features, n_classes, parameters, linear_output=linear)

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from hypergnn.models import Ensemble, Network
 from hypergnn.persistence.allowed import LOSSES, NEIGHBOURS, name_of
+from hypergnn.persistence.compiled_state import check_compiled
 from hypergnn.structures.hypergraph import Hypergraph
 
 _SIMPLE = (bool, int, float, str)
@@ -86,6 +87,10 @@ class Writer:
             )
         if isinstance(value, tuple):  # a NamedTuple
             return {"named": name, "entries": [self.write(one, trail) for one in value]}
+        try:
+            check_compiled(value)
+        except ValueError as error:
+            raise TypeError(f"{trail} cannot be stored: {error}.") from error
         state = value._to_state() if hasattr(value, "_to_state") else vars(value)
         return {"class": name, "state": [[own, self.write(one, f"{trail}.{own}")] for own, one in state.items()]}
 
@@ -142,7 +147,7 @@ def _sparse(writer: Writer, value: Any, trail: str) -> dict[str, Any]:
 
 
 def _hypergraph(writer: Writer, H: Hypergraph, trail: str) -> dict[str, Any]:
-    parts = (H.vertex, H.hyperedge, H.weight, H.centroid)
+    parts = (H._vertex_ids, H._hyperedge_ids, H.weight, H.centroid)
     arrays = [None if one is None else writer.array(one.cpu().numpy(), trail) for one in parts]
     names = [writer.write(one, trail) for one in (H.vertex_names, H.hyperedge_names)]
     return {"hypergraph": [H.n_vertices, H.n_hyperedges], "arrays": arrays, "names": names}

@@ -115,7 +115,7 @@ def kind_of(path: str | os.PathLike[str]) -> str | None:
         with safe_open(path, framework="pt") as file:
             text = (file.metadata() or {}).get(KEY)
         found = json.loads(text or "{}").get("kind")
-    except (SafetensorError, ValueError, AttributeError):
+    except (SafetensorError, ValueError, AttributeError, RecursionError, MemoryError):
         return None
     return found if isinstance(found, str) else None
 

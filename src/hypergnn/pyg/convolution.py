@@ -230,7 +230,7 @@ def _counted(H: Hypergraph, dtype: torch.dtype, weight: Tensor | None, times: Te
 
 def _softmax_of_repeated(incidence: Tensor, H: Hypergraph, over: SoftmaxOver) -> Tensor:
     """The softmax over all columns from one over different ones, each times the number of its columns."""
-    by, group = (H.senders, H.vertex) if over == "hyperedges" else (H.senders.T, H.hyperedge)
+    by, group = (H.senders, H._vertex_ids) if over == "hyperedges" else (H.senders.T, H._hyperedge_ids)
     return incidence / kernels.value_sums(incidence, by).index_select(0, group)
 
 

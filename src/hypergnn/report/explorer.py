@@ -50,7 +50,7 @@ def structure(data: Dataset) -> dict[str, Any]:
         "truth": pack(data.y + 1),
         "part": pack(part),
         "offsets": pack(H.incidence.offsets.numpy()),
-        "hyperedge": pack(H.hyperedge.numpy()),
+        "hyperedge": pack(H._hyperedge_ids.numpy()),
     }
     if H.centroid is not None:
         found["centroid"] = pack(H.centroid.numpy().astype(np.int64) + 1)

@@ -122,7 +122,7 @@ def _listed(incidence: Tensor, H: TwoSided, data: Dataset) -> Tensor:
     whole = data.hypergraph.undirected()
     keys, own = (
         rows.long() * H.n_hyperedges + columns  # ascending: pairs are in the order of vertices, then of hyperedges
-        for rows, columns in ((whole.vertex, whole.hyperedge), (H.receivers.rows(), H.receivers.members))
+        for rows, columns in ((whole._vertex_ids, whole._hyperedge_ids), (H.receivers.rows(), H.receivers.members))
     )
     shown = incidence.new_zeros(whole.n_incidences, incidence.shape[-1])
     shown[torch.searchsorted(keys, own)] = incidence

@@ -20,6 +20,7 @@ from torch.utils.weak import WeakTensorKeyDictionary
 
 from hypergnn._utils.pairs import check_range
 from hypergnn._utils.transforms import untransformed
+from hypergnn.persistence.files import identity_of
 from hypergnn.structures.incidence import Incidence
 
 T = TypeVar("T")
@@ -114,6 +115,7 @@ class Structure:
     def _comes_from(self, source: str) -> None:
         """Note the file or pickle, whose content :meth:`check` reads."""
         object.__setattr__(self, "_source", source)
+        object.__setattr__(self, "_source_identity", identity_of(source))
 
     def _refuse_changes(self) -> None:
         kind = type(self).__name__

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 from typing import Any, cast
@@ -15,6 +15,9 @@ from hypergnn._utils.checks import Names
 from hypergnn._utils.times import joined_times
 from hypergnn.structures.base import STATIC
 from hypergnn.structures.hypergraph import Hypergraph
+
+_MOST_EMPTY = 10_000
+"""How many more members than vertices and hyperedges there may be: only a file needs no room for empty ones."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,7 +65,7 @@ class HypergraphBatch(Hypergraph):
             _starts(self.vertex_member, self.n_members),
             _starts(self.hyperedge_member, self.n_members),
         )
-        vertex, hyperedge = self.vertex.cpu().numpy(), self.hyperedge.cpu().numpy()
+        vertex, hyperedge = self._vertex_ids.cpu().numpy(), self._hyperedge_ids.cpu().numpy()
         weight = self.weight.cpu().numpy()
         centroid = None if self.centroid is None else self.centroid.cpu().numpy()
         members = []
@@ -97,11 +100,27 @@ class HypergraphBatch(Hypergraph):
         n_members = int(stored.take("n_members", torch.ones(1, dtype=torch.int64)))
         members = {name: stored.take(name) for name in ("vertex_member", "hyperedge_member")}
         whole = cast(HypergraphBatch, super()._from_tensors(stored, labels))
+        most = whole.n_vertices + whole.n_hyperedges + _MOST_EMPTY
+        if not 0 <= n_members <= most:
+            raise ValueError(f"its n_members must be at most {most}; got {n_members}.")
         for (name, member), size in zip(members.items(), (whole.n_vertices, whole.n_hyperedges), strict=True):
             is_valid = member.shape == (size,) and member.dtype == torch.int64 and not bool((member.diff() < 0).any())
             if not is_valid or (size and not 0 <= int(member[0]) <= int(member[-1]) < n_members):
                 raise ValueError(f"its {name} must be {size} ascending int64 numbers below {n_members}.")
         return replace(whole, **members, n_members=n_members)
+
+    def _check_content(self) -> None:
+        super()._check_content()
+        of_vertex, of_hyperedge = cast(Tensor, self.vertex_member), cast(Tensor, self.hyperedge_member)
+        if not torch.equal(of_vertex[self.incidence.rows().long()], of_hyperedge[self.incidence.members.long()]):
+            raise ValueError("a hyperedge of it holds vertices of another member.")
+        if self.centroid is not None:
+            has = self.centroid >= 0
+            if not torch.equal(of_vertex[self.centroid[has]], of_hyperedge[has]):
+                raise ValueError("a hyperedge of it has its centroid in another member.")
+        for names in (self.vertex_names, self.hyperedge_names):
+            if names is not None and not all(isinstance(one, tuple) and len(one) == 2 for one in names.tolist()):
+                raise ValueError("its names must be pairs of a member and a name.")
 
     def _rebuilt(self) -> HypergraphBatch:
         members = {name: getattr(self, name) for name in ("vertex_member", "hyperedge_member", "n_members")}
@@ -133,6 +152,8 @@ def batch(hypergraphs: Sequence[Hypergraph]) -> HypergraphBatch:
         >>> out = layer(torch.cat([x1, x2]), hg.batch([one, other]))
         >>> torch.testing.assert_close(out[3:], layer(x2, other))
     """
+    if not isinstance(hypergraphs, Iterable) or isinstance(hypergraphs, str):
+        raise TypeError(f"hypergraphs must be a sequence of Hypergraph; got {type(hypergraphs).__name__}.")
     members = list(hypergraphs)
     for place, one in enumerate(members):
         if not isinstance(one, Hypergraph):
@@ -143,12 +164,14 @@ def batch(hypergraphs: Sequence[Hypergraph]) -> HypergraphBatch:
     if len(devices) > 1:
         raise ValueError(f"hypergraphs must be on one device; got {', '.join(sorted(devices))}. Move some with .to().")
     n_vertices, n_hyperedges = [one.n_vertices for one in members], [one.n_hyperedges for one in members]
+    if len(members) > sum(n_vertices) + sum(n_hyperedges) + _MOST_EMPTY:
+        raise ValueError(f"hypergraphs must hold at most {_MOST_EMPTY} empty ones; got {len(members)} hypergraphs.")
     first_vertex, first_hyperedge = _before(n_vertices), _before(n_hyperedges)
     shifted = zip(members, first_vertex, strict=True)
     whole = HypergraphBatch.from_incidence(
-        np.concatenate([one.vertex.cpu().numpy() + first for one, first in shifted]),
+        np.concatenate([one._vertex_ids.cpu().numpy() + first for one, first in shifted]),
         np.concatenate(
-            [one.hyperedge.cpu().numpy() + first for one, first in zip(members, first_hyperedge, strict=True)]
+            [one._hyperedge_ids.cpu().numpy() + first for one, first in zip(members, first_hyperedge, strict=True)]
         ),
         sum(n_vertices),
         sum(n_hyperedges),

@@ -29,7 +29,7 @@ from hypergnn.structures.block import Block, weighted_degree
 from hypergnn.structures.directed_blocks import blocks_around, blocks_joining
 from hypergnn.structures.directed_display import as_html, sizes_of
 from hypergnn.structures.directed_files import check_content, from_tensors, to_tensors
-from hypergnn.structures.directed_parts import ROLES, are_the_same, as_matrix, as_pair, tails_of
+from hypergnn.structures.directed_parts import ROLES, are_the_same, as_list_of_pairs, as_matrix, tails_of
 from hypergnn.structures.edits import Editable, Side, pairs_of_lists
 from hypergnn.structures.hypergraph import Hypergraph, renumbered_factors
 from hypergnn.structures.incidence import Ids, Incidence
@@ -203,7 +203,7 @@ class DirectedHypergraph(StoredStructure, Editable):
             >>> DirectedHypergraph.from_hyperedges([([0], [1, 2]), ([], [0])], n_vertices=3).to_hyperedges()
             [([0], [1, 2]), ([], [0])]
         """
-        pairs = [as_pair(number, one) for number, one in enumerate(hyperedges)]
+        pairs = as_list_of_pairs(hyperedges)
         parts = [as_members(part) for pair in pairs for part in pair]  # tail, head, tail, head, …
         sizes = np.fromiter(map(len, parts), dtype=np.int64, count=len(parts))
         numbers = np.repeat(np.arange(len(parts)), sizes)
@@ -313,7 +313,7 @@ class DirectedHypergraph(StoredStructure, Editable):
             >>> H.add([([1], [2])]).to_hyperedges()
             [([0], [1]), ([1], [2])]
         """
-        pairs = [as_pair(number, one) for number, one in enumerate(hyperedges)]
+        pairs = as_list_of_pairs(hyperedges)
         parts = [
             pairs_of_lists(part, self.n_vertices) for part in ([tail for tail, _ in pairs], [head for _, head in pairs])
         ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,16 @@ def as_pair(number: int, hyperedge: Any) -> tuple[Any, Any]:
             f"{hyperedge!r}."
         ) from None
     return tail, head
+
+
+def as_list_of_pairs(hyperedges: Any) -> list[tuple[Any, Any]]:
+    """Tail and head of each hyperedge, or raise."""
+    if not isinstance(hyperedges, Iterable):
+        raise TypeError(
+            "hyperedges must be a list of pairs, the vertices of a tail and those of a head; got "
+            f"{type(hyperedges).__name__}."
+        )
+    return [as_pair(number, one) for number, one in enumerate(hyperedges)]
 
 
 def tails_of(role: Any) -> npt.NDArray[np.bool_]:

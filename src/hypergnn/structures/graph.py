@@ -112,13 +112,23 @@ class Graph(StoredStructure):
 
     @property
     def target(self) -> Tensor:
-        """Receiving vertex of each directed link, loops included, ascending."""
+        """Receiving vertex of each directed link, loops included, ascending; a copy."""
+        return self._target_ids.clone()
+
+    @property
+    def source(self) -> Tensor:
+        """Sending vertex of each directed link, loops included, ascending within a target; a copy."""
+        return self._source_ids.clone()
+
+    @property
+    def _target_ids(self) -> Tensor:
+        """:attr:`target` itself, which kernels read."""
         self.check()
         return self.derived("target", self.links.rows)
 
     @property
-    def source(self) -> Tensor:
-        """Sending vertex of each directed link, loops included, ascending within a target."""
+    def _source_ids(self) -> Tensor:
+        """:attr:`source` itself, which kernels read."""
         self.check()
         return self.links.members
 
@@ -135,7 +145,7 @@ class Graph(StoredStructure):
     @property
     def content(self) -> tuple[Tensor, ...]:
         """What distinguishes it from other graphs."""
-        return self.source, self.target
+        return self._source_ids, self._target_ids
 
     def neighbours(self, vertex: int) -> Tensor:
         """The vertices linked to one, itself included, in ascending order, int64.
@@ -146,7 +156,7 @@ class Graph(StoredStructure):
         """
         (vertex,) = as_ids("vertex", [vertex], self.n_vertices, "n_vertices")
         start, stop = self.links.offsets[vertex : vertex + 2].tolist()
-        return self.source[start:stop].long()
+        return self._source_ids[start:stop].to(torch.int64, copy=True)
 
     def around(self, vertices: Any) -> GraphBlock:
         """The block of some vertices: what a layer must read to make their rows, with the degrees of the whole.
@@ -167,7 +177,7 @@ class Graph(StoredStructure):
         """
         from scipy import sparse
 
-        target, source = self.target.cpu().numpy(), self.source.cpu().numpy()
+        target, source = self._target_ids.cpu().numpy(), self._source_ids.cpu().numpy()
         between = target != source
         shape = (self.n_vertices, self.n_vertices)
         return sparse.csr_array((np.ones(between.sum()), (target[between], source[between])), shape=shape)
@@ -176,8 +186,8 @@ class Graph(StoredStructure):
         # Each link stands in both directions: grouped by source they look as grouped by target.
         position = cast(Tensor, self.links.back_position)
         return {
-            "target": self.target,
-            "source": self.source,
+            "target": self._target_ids,
+            "source": self._source_ids,
             "target_offsets": self.links.offsets,
             "source_position": position,
         }
@@ -209,7 +219,7 @@ class Graph(StoredStructure):
             raise ValueError("its degree does not fit its incidences.")
 
     def _rebuilt(self) -> Graph:
-        return self.from_links(self.source, self.target, self.n_vertices)
+        return self.from_links(self._source_ids, self._target_ids, self.n_vertices)
 
     def __repr__(self) -> str:
         """Sizes at a glance."""

@@ -213,20 +213,30 @@ class Hypergraph(StoredStructure, Editable):
 
     @property
     def vertex(self) -> Tensor:
-        """Vertex of each incidence, ``(n_incidences,)``, ascending."""
+        """Vertex of each incidence, ``(n_incidences,)``, ascending; a copy."""
+        return self._vertex_ids.clone()
+
+    @property
+    def hyperedge(self) -> Tensor:
+        """Hyperedge of each incidence, ``(n_incidences,)``, ascending within a vertex; a copy."""
+        return self._hyperedge_ids.clone()
+
+    @property
+    def _vertex_ids(self) -> Tensor:
+        """:attr:`vertex` itself, which kernels read."""
         self.check()
         return self.derived("vertex", self.incidence.rows)
 
     @property
-    def hyperedge(self) -> Tensor:
-        """Hyperedge of each incidence, ``(n_incidences,)``, ascending within a vertex."""
+    def _hyperedge_ids(self) -> Tensor:
+        """:attr:`hyperedge` itself, which kernels read."""
         self.check()
         return self.incidence.members
 
     @property
     def content(self) -> tuple[Tensor, ...]:
         """What distinguishes it from other hypergraphs."""
-        return self.vertex, self.hyperedge, self.weight
+        return self._vertex_ids, self._hyperedge_ids, self.weight
 
     def vertex_degree(self) -> Tensor:
         """Sum of the weights of the hyperedges of each vertex, ``D`` of the paper, ``(N,)`` float64."""
@@ -349,7 +359,7 @@ class Hypergraph(StoredStructure, Editable):
 
     def _renumbered(self, vertices: Ids, hyperedges: Ids) -> Hypergraph:
         """The same with a new number for each vertex and each hyperedge, and without names."""
-        ids = (vertices[self.vertex.cpu().numpy()], hyperedges[self.hyperedge.cpu().numpy()])
+        ids = (vertices[self._vertex_ids.cpu().numpy()], hyperedges[self._hyperedge_ids.cpu().numpy()])
         factors = renumbered_factors(self, vertices, hyperedges)
         return Hypergraph.from_incidence(*ids, self.n_vertices, self.n_hyperedges, *factors)
 
@@ -360,14 +370,14 @@ class Hypergraph(StoredStructure, Editable):
             >>> Hypergraph.from_hyperedges([[0, 1], [1]], n_vertices=2).to_scipy().toarray().tolist()
             [[1.0, 0.0], [1.0, 1.0]]
         """
-        indices, offsets = self.hyperedge.cpu().numpy(), self.incidence.offsets.cpu().numpy()
+        indices, offsets = self._hyperedge_ids.cpu().numpy(), self.incidence.offsets.cpu().numpy()
         shape = (self.n_vertices, self.n_hyperedges)
         return sparse.csr_array((np.ones(self.n_incidences), indices.copy(), offsets.copy()), shape=shape)
 
     def _to_tensors(self) -> dict[str, Tensor]:
         pairs = self.incidence
         tensors = {
-            "vertex": self.vertex,
+            "vertex": self._vertex_ids,
             "hyperedge": pairs.members,
             "vertex_offsets": pairs.offsets,
             "hyperedge_offsets": pairs.back_offsets,
@@ -400,7 +410,7 @@ class Hypergraph(StoredStructure, Editable):
 
     def _listed(self) -> tuple[Ids, Ids]:
         """Vertex and hyperedge of each incidence."""
-        return self.vertex.cpu().numpy(), self.hyperedge.cpu().numpy()
+        return self._vertex_ids.cpu().numpy(), self._hyperedge_ids.cpu().numpy()
 
     def _rebuilt(self) -> Hypergraph:
         sizes = (self.n_vertices, self.n_hyperedges)

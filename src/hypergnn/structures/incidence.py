@@ -45,6 +45,9 @@ class Incidence(NamedTuple):
     where each of them stands in the canonical order; ``None`` means that they are in it. The fields ``back_…`` are the
     same for the columns.
 
+    Compiled loops read these tensors themselves. A change in place is noticed and refused by the next call, unless it
+    goes through ``.numpy()`` or ``.data``, which torch does not count: never write through these.
+
     Example:
         >>> pairs = Incidence.from_pairs(np.array([1, 0, 1]), np.array([0, 0, 2]), n_rows=2, n_columns=3)
         >>> pairs.members.tolist(), pairs.T.members.tolist()
@@ -135,7 +138,7 @@ class Incidence(NamedTuple):
         if known.changes != _changes(self):
             raise ValueError(
                 "the ids of a structure were changed in place, so that results computed from them no longer hold. "
-                "Change a copy, e.g. H.hyperedge.clone(), and build a new structure from it."
+                "Change a copy, e.g. members.clone(), and build a new structure from it."
             )
         return known
 

@@ -156,7 +156,7 @@ def _damage_of(path: str | os.PathLike[str]) -> Iterator[None]:
     """Report any error in the content of a file as a damaged file."""
     try:
         yield
-    except (AttributeError, KeyError, TypeError, ValueError, RuntimeError, IndexError) as error:
+    except (ArithmeticError, AttributeError, LookupError, MemoryError, RuntimeError, TypeError, ValueError) as error:
         what = f"it has no {error}" if isinstance(error, KeyError) else error
         raise ValueError(f"{path} is damaged, or not a file of hypergnn: {what}") from error
 

@@ -33,7 +33,9 @@ def near_together(data: Dataset) -> Dataset:
     new = _places(vertices)
     graph = data.graph
     if graph is not None:
-        graph = Graph.from_links(new[graph.source.cpu().numpy()], new[graph.target.cpu().numpy()], H.n_vertices)
+        graph = Graph.from_links(
+            new[graph._source_ids.cpu().numpy()], new[graph._target_ids.cpu().numpy()], H.n_vertices
+        )
     return replace(
         data,
         x=data.x[vertices],

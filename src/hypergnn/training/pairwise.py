@@ -42,7 +42,7 @@ def with_graph(data: Dataset, model: str) -> Dataset:
         return data
     H = data.hypergraph.undirected()
     if H.centroid is not None and bool((H.centroid >= 0).all()):
-        return replace(data, graph=Graph.from_links(H.vertex, H.centroid[H.hyperedge], H.n_vertices))
+        return replace(data, graph=Graph.from_links(H._vertex_ids, H.centroid[H._hyperedge_ids], H.n_vertices))
     return replace(data, graph=_listed(data.name, H, model) if kind.has_attention else SharedGraph.from_hypergraph(H))
 
 

@@ -110,7 +110,7 @@ def fit(
     _check_batches(config, batch, jobs)
     usual = n_workers_elsewhere() if is_elsewhere() else torch.get_num_threads()
     jobs = check_size("jobs", usual if jobs is None else jobs, minimum=1)
-    jobs = jobs if on_epoch is None else 1
+    jobs = min(jobs, max(2, trials)) if on_epoch is None else 1  # more would have nothing to do
     parameters = None if start is None else start.network.state_dict()
     with ExitStack() as stack:
         ledger = None

@@ -5,6 +5,7 @@ from support.places import call, condition, result, value
 
 SOUND = "structures/test_soundness.py"
 UNSOUND = f"{SOUND}::test_pairs_that_are_not_sound_are_refused_by_every_step"
+HOSTILE = "persistence/test_hostile_estimators.py"
 SMALL = "functional/test_small_degrees.py"
 
 MUTANTS = [
@@ -40,6 +41,20 @@ MUTANTS = [
         result(),
         "torch.ones_like(largest)",
         f"{SMALL}::test_a_factor_of_the_incidence_changes_nothing",
+    ),
+    Mutant(
+        "features of trees beyond the rows",
+        "hypergnn.persistence.compiled_state:_check_features",
+        condition("n_features"),
+        "False",
+        f"{HOSTILE}::test_what_compiled_code_would_read_is_checked",
+    ),
+    Mutant(
+        "a replaced file taken for the pickled one",
+        "hypergnn.persistence.files:check_identity",
+        condition("known"),
+        "False",
+        "loader/test_neighbors.py::test_a_file_that_was_replaced_is_not_taken_for_the_one_that_was_pickled",
     ),
     Mutant(
         "checksum of a kernel not compared",

@@ -63,7 +63,7 @@ class MoNetLayer(nn.Module):
 def degree_coordinates(graph: Graph) -> Tensor:
     """``(deg(i)^-1/2, deg(j)^-1/2)`` of each directed link, loops included, which count in the degrees too."""
     root = graph.degree.rsqrt().float()
-    return torch.stack([root[graph.target.long()], root[graph.source.long()]], -1)
+    return torch.stack([root[graph._target_ids.long()], root[graph._source_ids.long()]], -1)
 
 
 @dataclass(frozen=True)
