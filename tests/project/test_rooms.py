@@ -33,7 +33,7 @@ ORDER = [
     ["functional", "reference"],
     ["layers", "loader"],
     ["models", "pyg"],
-    ["persistence.models"],
+    ["persistence.models", "persistence.compiled_state"],
     ["persistence.onnx", "persistence.object_writer", "persistence.object_reader", "construct", "io"],
     ["datasets", "drawing"],
     ["training"],
