@@ -48,6 +48,9 @@ def whole(data, tmp_path_factory):
 HOSTILE_CHECKPOINTS = {
     "no numbers": lambda numbers, _: numbers.clear(),
     "no epoch": lambda numbers, _: numbers.pop("epoch"),
+    "no best loss": lambda numbers, _: numbers.pop("best_loss"),
+    "no losses": lambda numbers, _: numbers.update(curves={"train_loss": [], "val_loss": []}),
+    "no losses of validation": lambda numbers, _: numbers["curves"].update(val_loss=[]),
     "an epoch of text": lambda numbers, _: numbers.update(epoch="1"),
     "a huge epoch": lambda numbers, _: numbers.update(epoch=10**30),
     "a batch before the first": lambda numbers, _: numbers.update(number=-1),

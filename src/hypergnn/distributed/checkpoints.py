@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -136,8 +136,8 @@ def _check(numbers: dict[str, Any], tensors: dict[str, Tensor], state: Any) -> N
     curves = numbers.get("curves")
     if not isinstance(curves, list) or len(curves) != n:
         raise ValueError(f"the checkpoint is damaged: it must have curves of {n} trials.")
-    for one, own in zip(curves, state.curves, strict=True):
-        check_curves(one, own, numbers["epoch"])
+    for one, best in zip(curves, cast(list[float], losses), strict=True):
+        check_curves(one, {"train_loss": numbers["epoch"], "val_loss": 0 if best == math.inf else numbers["epoch"]})
 
 
 def _parts(state: Any) -> dict[str, dict[str, Tensor]]:

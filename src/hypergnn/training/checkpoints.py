@@ -118,13 +118,13 @@ def check_numbers(name: str, values: object, *, lowest: float, size: int | None 
     raise ValueError(f"the checkpoint is damaged: {name} must be a list of {what}.")
 
 
-def check_curves(curves: object, expected: Mapping[str, Any], n_epochs: int) -> None:
-    """Raise unless a checkpoint has the losses of each of the epochs so far; none of them for a curve that is not used.
+def check_curves(curves: object, n_epochs: Mapping[str, int]) -> None:
+    """Raise unless a checkpoint has the curves of these names, each with a loss for so many epochs.
 
     Example:
-        >>> check_curves({"train_loss": [1.0, 0.5]}, {"train_loss": []}, 2)
+        >>> check_curves({"train_loss": [1.0, 0.5], "val_loss": []}, {"train_loss": 2, "val_loss": 0})
     """
-    if not isinstance(curves, dict) or set(curves) != set(expected):
+    if not isinstance(curves, dict) or set(curves) != set(n_epochs):
         raise ValueError("the checkpoint is damaged: its curves have other names.")
     for name, values in curves.items():
-        check_numbers(name, values, lowest=0, size=n_epochs if values else 0)
+        check_numbers(name, values, lowest=0, size=n_epochs[name])

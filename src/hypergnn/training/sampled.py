@@ -272,11 +272,14 @@ class _Run:
         state.best_epoch, state.seconds = [numbers["best_epoch"]], [numbers["seconds"]]
         state.curves = [numbers["curves"]]
         self.epoch, self.number = numbers["epoch"], numbers["number"]
-        self.total, self.share = numbers["total"], numbers.get("share", 0.0)  # earlier files have one process
+        self.total, self.share = numbers["total"], numbers.get("share", 0.0)
 
     def _check(self, moment: Moment) -> None:
-        check_tensors(moment.tensors, self.moment().tensors)
-        numbers = moment.numbers
+        now, numbers = self.moment(), moment.numbers
+        check_tensors(moment.tensors, now.tensors)
+        missing = now.numbers.keys() - numbers.keys() - {"share"}  # which earlier files, of one process, do not have
+        if missing:
+            raise ValueError(f"the checkpoint is damaged: it has no {min(missing)}.")
         counts = [numbers.get(name) for name in ("epoch", "number", "steps", "best_epoch")]
         check_numbers("epochs, batches and steps", counts, lowest=0, whole=True)
         epoch, number, _, best = cast(list[int], counts)
@@ -285,7 +288,7 @@ class _Run:
         best_loss = numbers.get("best_loss")
         sums = [numbers.get("total"), numbers.get("share", 0.0), numbers.get("seconds")]
         check_numbers("losses and seconds", sums + ([] if best_loss is None else [best_loss]), lowest=0)
-        check_curves(numbers.get("curves"), self.state.curves[0], epoch)
+        check_curves(numbers.get("curves"), {"train_loss": epoch, "val_loss": epoch if self.task.val.numel() else 0})
 
 
 def _whole_weight(task: Task) -> float:
