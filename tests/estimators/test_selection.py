@@ -26,12 +26,12 @@ from hypergnn.estimators.selection.mixture import (
     sharpen,
     towards_the_most_accurate,
 )
-from hypergnn.estimators.selection.search import Result, _boosting
+from hypergnn.estimators.selection.search import Result, _boosting, _right_when_left_out, _weights
 from hypergnn.estimators.selection.softmax import Rotated, fit_softmax, predict_softmax
 from hypergnn.estimators.selection.spread import Spread
-from hypergnn.estimators.selection.search import Result, _right_when_left_out, _weights
 from hypergnn.estimators.selection.tails import Tails
 from hypergnn.estimators.selection.views import Views
+from hypergnn.kernels.stopwatch import Stopwatch
 
 
 @pytest.fixture(scope="module")
@@ -413,7 +413,7 @@ def test_boosting_is_tried_with_few_labels_and_sees_all_columns_of_wide_rows():
         p = np.where(rng.random((n_labels, 1)) < 0.7, np.eye(2)[known.y], 0.5)
         forest = Forest("random forest", "own", uses_structure=False)
         tried = Result(forest, p, p, 1.0, 0.0, log_loss(p, known), p[:, 0] != 0.5)
-        return _boosting([tried], Context(views, known, seed=0), 60.0)
+        return _boosting([tried], Context(views, known, seed=0), Budget(60.0, Stopwatch()))
 
     found, reason = boosting(120)
     assert reason == ""

@@ -217,7 +217,7 @@ def _read_csv(pyarrow: Any, path: Path, text: Sequence[str], columns: Sequence[s
 
 
 def _with_decimal_commas(pyarrow: Any, table: pyarrow.Table, text: Sequence[str]) -> pyarrow.Table:
-    """Turn columns of numbers such as 3,5 into numbers: where a semicolon separates columns, a comma may mean a point."""
+    """Turn columns of text such as 3,5 into numbers: where semicolons separate columns, a comma may be the point."""
     compute = import_extra("pyarrow.compute", "tables")
     for place, field in enumerate(table.schema):
         if field.name in text or not pyarrow.types.is_string(field.type):

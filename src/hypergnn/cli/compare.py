@@ -27,8 +27,8 @@ def register(commands: Commands) -> None:
     parser = commands.add_parser(
         "compare",
         help="Compare networks with scikit-learn's classifiers on your data.",
-        description="Train classifiers on the same random splits and test each against the best. --model NAME, --splits "
-        "3 and --max-time 10 make it quicker.",
+        description="Train classifiers on the same random splits and test each against the best. Quicker: --model "
+        "NAME, --splits 3, --max-time 10.",
         usage="hypergnn compare [DATASET | --incidences FILE ...] [options]",
         epilog=EXAMPLE.format("compare", " --label segment"),
         formatter_class=argparse.RawDescriptionHelpFormatter,

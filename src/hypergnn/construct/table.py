@@ -84,8 +84,8 @@ def from_table(
 
     Raises:
         TypeError: If ``table`` is not a table or the weights are not numbers.
-        ValueError: If a column does not exist, a vertex or a weight is missing, an id is not among ``vertices``, the rows
-            of a hyperedge differ in weight or time, or the table has no rows (unless ``vertices`` is given).
+        ValueError: If a column does not exist, a vertex or a weight is missing, an id is not among ``vertices``, the
+            rows of a hyperedge differ in weight or time, or the table has no rows (unless ``vertices`` is given).
 
     Example:
         >>> import hypergnn as hg

@@ -254,8 +254,8 @@ class HypergraphClassifier(FromEvents, GrowsRows, PredictsClasses, HypergraphEst
         self.classes_, codes = encode_labels(y, n_rows)
         if classes is None and len(self.classes_) < 2:
             raise ValueError(
-                f"y must hold labels of at least two classes; got one class only, {self.classes_[0]!r}. Label rows of "
-                "other classes too."
+                f"y must hold labels of at least two classes; got one class only, {self.classes_.tolist()[0]!r}. Label "
+                "rows of other classes too."
             )
         if classes is not None:
             self.classes_ = np.unique(np.asarray(classes))

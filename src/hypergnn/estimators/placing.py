@@ -30,8 +30,8 @@ from hypergnn.structures.hypergraph import Hypergraph
 
 Values = npt.NDArray[Any]
 _A_GUESS = (
-    "the model was fitted with memberships, and new rows are predicted without: each joins the hyperedges of the nearest "
-    "training row, which is a guess. Pass memberships= or hypergraph= with the new rows."
+    "the model was fitted with memberships, and new rows are predicted without: each joins the hyperedges of the "
+    "nearest training row, which is a guess. Pass memberships= or hypergraph= with the new rows."
 )
 
 

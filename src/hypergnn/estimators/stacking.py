@@ -133,7 +133,7 @@ class Stack:
     gain: float = 0.0
     gain_error: float = 0.0
     bounds: list[Floats | None] = field(default_factory=list)
-    """What each member may predict at least and at most, ``(2, outputs)``; ``None``, or an empty list, for no bounds."""
+    """Least and largest prediction of each member, ``(2, outputs)``; ``None``, or an empty list, for no bounds."""
     seconds: float = 0.0
     """Seconds of work, without ``compiling``."""
     compiling: float = 0.0

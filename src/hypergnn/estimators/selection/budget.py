@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from hypergnn._utils.checks import check_number
 from hypergnn.kernels.stopwatch import Stopwatch
 
-
 NO_TIME = "would not have finished within max_time"
 
 

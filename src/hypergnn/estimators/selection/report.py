@@ -45,7 +45,7 @@ class Report:
         n_labels: Number of labelled rows.
         seconds: Duration of the selection and the final fit, without ``compiling``.
         compiling: Seconds in which kernels were compiled, which happens once on a machine, or loaded.
-        is_measured: Whether the accuracies say something: no candidate can predict the only label of a class without it.
+        is_measured: Whether accuracies say something: the only label of a class cannot be predicted without it.
     """
 
     tried: tuple[Tried, ...]
