@@ -142,8 +142,8 @@ class Stack:
     def predict(self, views: Views | NewViews) -> Floats:
         """Predictions, ``(rows, outputs)``."""
         bounds = self.bounds or [None] * len(self.members)
-        found = (bounded(one.predict(views), within) for one, within in zip(self.members, bounds, strict=True))
-        total = sum(share * one for share, one in zip(self.weights, found, strict=True))
+        each = (bounded(one.predict(views), within) for one, within in zip(self.members, bounds, strict=True))
+        total = sum(share * one for share, one in zip(self.weights, each, strict=True))
         found = np.asarray(total, dtype=np.float64)
         if self.errors is None:
             return found
