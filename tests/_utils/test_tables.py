@@ -198,3 +198,15 @@ def test_what_is_no_table_is_refused():
     for nothing in (None, 7, [], [[1, 2]], np.ones((2, 2))):
         with pytest.raises(TypeError, match="table must be a pandas, polars or pyarrow table"):
             Source(nothing)
+
+
+@pytest.mark.parametrize(("separator", "number"), [(";", "3,5"), ("\t", "3.5"), (",", "3.5"), (";", "3.5")])
+def test_a_csv_file_may_separate_columns_as_excel_does(tmp_path, separator, number):
+    path = tmp_path / "kunden.csv"
+    lines = [["Kunde", "Größe", "Ort"], ["Ann", number, "Köln"], ["Bob", "", ""]]
+    path.write_text("\r\n".join(separator.join(line) for line in lines), encoding="utf-8-sig", newline="")
+    found = {"Kunde": ["Ann", "Bob"], "Größe": [3.5, None], "Ort": ["Köln", None]}
+    assert table_files.read_file(path).to_pydict() == found
+    assert table_files.header(path) == list(found)
+    path.write_text('"a;b"\n1\n')  # a single column
+    assert table_files.header(path) == ["a;b"]

@@ -2,7 +2,6 @@
 
 import json
 from functools import partial
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -74,17 +73,21 @@ def test_json_names_and_errors(capsys):
 
 @pytest.mark.usefixtures("shop")
 def test_a_stopped_comparison_says_so(capsys, monkeypatch):
-    monkeypatch.setattr(
-        "hypergnn.estimators.comparison.fit", lambda *_, **__: SimpleNamespace(interrupted=True, records=())
-    )
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("hypergnn.estimators.comparison.train_network", interrupted)
     assert main(["compare", *OWN, "--model", "mlp", "--splits", "1"]) == 130
     printed = capsys.readouterr().err
     assert printed.startswith("customer × product: 60 vertices, 6 hyperedges, ")
     assert printed.endswith("hypergnn: stopped.\n")
 
 
-def test_progress_names_the_splits_until_a_classifier_is_finished():
-    splits = _Splits(2)
-    assert splits.text(("mlp", [50.0])) == "mlp: 50.00 %, 1 of 2 splits"
-    assert splits.text(("mlp", [50.0, 60.0])) == "mlp: 55.00 %"
+def test_progress_names_the_splits_until_a_classifier_is_finished_and_the_time_left():
+    now = iter([0.0, 10.0, 20.0, 600.0])
+    splits = _Splits(2, 2, lambda: next(now))
+    assert splits.text(("mlp", [50.0])) == "mlp: 50.00 %, 1 of 2 splits, about 30 seconds left"
+    assert splits.text(("mlp", [50.0, 60.0])) == "mlp: 55.00 %, about 20 seconds left"
+    assert splits.text(("gcn", [50.0])) == "gcn: 50.00 %, 1 of 2 splits, about 3 minutes left"
+    assert splits.text(("gcn", [50.0, 60.0])) == "gcn: 55.00 %"
     assert [splits.is_news(("mlp", [50.0] * done)) for done in (1, 2)] == [False, True]

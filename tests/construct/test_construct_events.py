@@ -126,6 +126,7 @@ def test_a_table_of_nothing_but_ids_and_labels_has_memberships_as_features():
             {"labels": "class"},
             r"labels must name a column of features.*got 'class'\. The columns are 'customer', 'age'",
         ),
+        ({"labels": ["age"]}, r"labels must name a column of features.*got \['age'\]"),
         ({"labels": {"max": 1}}, r"labels must be those of vertices; 1 have other ids: 'max'\. .*'eve', 'bob'"),
         ({"features": None, "labels": "segment"}, "labels by vertex if there are no features; got 'segment'"),
         ({"hyperedge": "customer"}, "must name different columns; both name 'customer'"),

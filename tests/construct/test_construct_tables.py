@@ -306,3 +306,10 @@ def test_millions_of_rows_of_strings(kind, millions):
     seconds, gigabytes = map(float, answer.stdout.split())
     assert seconds < 3 * millions
     assert gigabytes < 0.4 + 0.36 * millions
+
+
+@pytest.mark.parametrize("hyperedge", ["basket", ["basket"]])
+def test_a_gap_joins_no_hyperedge(hyperedge):
+    table = {"item": ["tea", "milk", "jam"], "basket": ["b7", None, "b7"], "worth": [2.0, None, 2.0]}
+    H = from_table(table, vertex="item", hyperedge=hyperedge, weight="worth")
+    assert (H.vertex_names.tolist(), H.to_hyperedges()) == (["tea", "milk", "jam"], [[0, 2]])

@@ -40,3 +40,12 @@ def test_hyperedges_that_follow_features_ignore_directions(monkeypatch):
     monkeypatch.setattr(comparison, "_accuracy", accuracy)
     compare(hg.datasets.load("arrows"), ["hyper-conv", "dynamic-hyper-conv"], splits=1)
     assert seen == [hg.DirectedHypergraph, hg.Hypergraph]
+
+
+def test_the_training_of_a_network_ends_when_its_time_is_over(monkeypatch):
+    long = hg.Config(max_epochs=100_000, patience=100_000, hidden=2, heads=1)
+    monkeypatch.setattr("hypergnn.estimators.comparison.paper_config", lambda _, model: replace(long, model=model))
+    orders = {"who": [*range(12)], "what": [place % 2 for place in range(12)]}
+    data = hg.datasets.from_tables(incidences=orders, labels={"who": [*range(12)], "label": ["a", "b"] * 6})
+    (found,) = compare(data, ["hyper-conv"], splits=1, max_time=0.2)
+    assert 0 <= found.accuracy[0] <= 100

@@ -221,7 +221,7 @@ def test_forests_take_memberships_of_later_rows():
         np.arange(40), house, 40, 10, hyperedge_names=[f"h{one}" for one in range(10)]
     )
     y = np.where(np.arange(40) % 2 == 0, house % 2, -1)
-    model = hg.HypergraphClassifier(max_time=5, random_state=0).fit(None, y, hypergraph=member)
+    model = hg.HypergraphClassifier(max_time=None, max_epochs=3, random_state=0).fit(None, y, hypergraph=member)
     rows = {"who": ["pam", "sam"], "house": ["h2", "h3"]}
     assert model.predict(None, memberships=rows).tolist() == [0, 1]
     assert any("forest" in name for name in model.report_.chosen)
@@ -251,3 +251,21 @@ def test_hyperedges_whose_names_are_pairs_come_again():
     table = pd.DataFrame({"row": [0, 1], "week": weeks[::-1]})
     later = read_later(H, as_hypergraph(None, table, 2, None, H))
     assert later.memberships.toarray().tolist() == [[0, 1], [1, 0]]
+
+
+def test_new_rows_without_memberships_are_a_guess_and_warn():
+    people = pd.DataFrame({"age": [31.0, 52.0, 44.0, 29.0]}, index=["ann", "bob", "eve", "kim"])
+    orders = pd.DataFrame({"who": people.index, "what": ["tea", "tea", "nail", "nail"]})
+    model = hg.HypergraphClassifier("hyper-conv", max_epochs=2, random_state=0)
+    model.fit(people, ["home", None, "work", None], memberships=orders)
+    new = pd.DataFrame({"age": [40.0]}, index=["pam"])
+    with pytest.warns(UserWarning, match="fitted with memberships, and new rows are predicted without"):
+        model.predict(new)
+    bought = pd.DataFrame({"what": ["nail"], "who": ["pam"]})
+    with pytest.raises(ValueError, match=r"the rows are in 'who', and 'what' is the first\. Swap them"):
+        model.predict(new, memberships=bought)
+    model.predict(new, memberships=bought[["who", "what"]])  # warnings are errors
+    alone = hg.HypergraphClassifier("hyper-conv", max_epochs=2, random_state=0)
+    alone.fit(None, ["home", None, "work", None], memberships=orders.assign(who=range(4)))
+    with pytest.raises(ValueError, match=r"Swap them: memberships\[\['who', 'what'\]\]"):
+        alone.predict(None, memberships=bought)

@@ -13,6 +13,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import hypergnn as hg
+from hypergnn.estimators import TimeLimitWarning
 from hypergnn.estimators.later import Later
 from hypergnn.estimators.selection.views import Views
 from hypergnn.estimators.stacking import OfScikitLearn, fit_stack
@@ -132,6 +133,41 @@ def test_when_the_time_is_over_one_candidate_remains(diabetes):
     model = hg.HypergraphRegressor(max_time=0, **QUICK).fit(X, few)
     tried = [entry["candidate"] for entry in model.report_ if entry["seconds"]]
     assert tried == ["ridge, own features"]
+    assert "not tried: forest, own features (would not have finished within max_time=0)" in str(model.report_)
+    assert str(model.report_).splitlines()[-1].startswith(f"{model.report_.seconds:.1f} seconds in all")
+    with pytest.warns(TimeLimitWarning, match="max_time=1e-09 was too short to try ridge, propagated, forest"):
+        hg.HypergraphRegressor(max_time=1e-9, **QUICK).fit(X, few)
+
+
+def test_few_or_equal_targets_warn(diabetes):
+    X = diabetes[0]
+    for known, message in (
+        ([1.0, 2.0], "only 2 of 40 targets are known"),
+        ([3.0] * 9, "all 9 known targets are equal"),
+    ):
+        few = np.full(40, np.nan)
+        few[: len(known)] = known
+        with pytest.warns(UserWarning, match=message):
+            hg.HypergraphRegressor(max_time=0, **QUICK).fit(X[:40], few)
+
+
+def test_only_a_model_that_predicts_well_goes_beyond_the_known_targets():
+    rng = np.random.default_rng(0)
+    x = np.append(rng.normal(size=60), 50.0)[:, None]  # a row unlike all others
+    H = hg.Hypergraph.from_hyperedges([[0]], n_vertices=61)
+    views, rows, ridge = Views(x, H, has_members=False, seed=0), np.arange(60), OfScikitLearn("ridge", Ridge(), "own")
+    for noise, is_bounded in ((0.1, False), (2.0, True)):
+        y = x[:60] + noise * rng.normal(size=(60, 1))
+        stack = fit_stack([ridge], views, rows, y, None, np.random.RandomState(0), None)
+        assert (stack.predict(views)[60, 0] <= y.max()) == is_bounded
+
+
+def test_a_network_without_hyperedges_learns_the_same_without_unlabelled_rows(diabetes):
+    X, _, few = diabetes
+    model = hg.HypergraphRegressor("mlp", dropout=0.0, max_epochs=20, random_state=0).fit(X, few)
+    network = model._train_network("mlp", np.flatnonzero(~np.isnan(few)), model._targets.scaled[~np.isnan(few)], None)
+    for one, other in zip(network.parameters(), model.network_.parameters(), strict=True):
+        assert_allclose(one.detach(), other.detach(), rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.slow
@@ -175,7 +211,7 @@ def test_minus_one_is_a_number_and_may_be_meant_as_a_mark():
 def test_events_have_numbers_too():
     orders = {"who": ["ann", "bob", "eve"], "what": ["tea", "tea", "saw"]}
     model = hg.HypergraphRegressor.from_events(
-        orders, vertex="who", hyperedge="what", labels={"ann": 1.0, "eve": 3.0}, settings=QUICK
+        orders, vertex="who", hyperedge="what", labels={"ann": 1.0, "bob": 2.0, "eve": 3.0}, settings=QUICK
     )
     assert list(model.predictions_) == ["ann", "bob", "eve"]
 

@@ -13,6 +13,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 import hypergnn as hg
+from hypergnn.estimators import TimeLimitWarning
+from hypergnn.estimators.selection.budget import Budget, OutOfTimeError
 from hypergnn.estimators.selection.candidates import Context, Forest, Linear, log_loss
 from hypergnn.estimators.selection.counts import Counts
 from hypergnn.estimators.selection.diffusion import diffuse, rarity
@@ -24,11 +26,12 @@ from hypergnn.estimators.selection.mixture import (
     sharpen,
     towards_the_most_accurate,
 )
-from hypergnn.estimators.selection.search import Result, _boosting
+from hypergnn.estimators.selection.search import Result, _boosting, _right_when_left_out, _weights
 from hypergnn.estimators.selection.softmax import Rotated, fit_softmax, predict_softmax
 from hypergnn.estimators.selection.spread import Spread
 from hypergnn.estimators.selection.tails import Tails
 from hypergnn.estimators.selection.views import Views
+from hypergnn.kernels.stopwatch import Stopwatch
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +113,7 @@ def test_memberships_alone_are_enough():
     assert (model.transduction_ == y)[few < 0].mean() > 0.75
 
 
-@pytest.mark.parametrize("n_labels", [1, 2, 3, 7])
+@pytest.mark.parametrize("n_labels", [2, 3, 7])
 def test_very_few_labels_are_enough_to_fit(wine, n_labels):
     X, y, _ = wine
     few = np.full(y.size, -1)
@@ -119,6 +122,44 @@ def test_very_few_labels_are_enough_to_fit(wine, n_labels):
     model = hg.HypergraphClassifier(random_state=0).fit(X, few)
     assert_array_equal(model.classes_, np.unique(y[chosen]))
     assert_allclose(model.predict_proba(X * 1.01).sum(1), 1)
+    assert ("cross-validation needs two labels of a class" in str(model.report_)) == (n_labels < 4)
+
+
+def test_labels_of_a_single_class_are_refused(wine):
+    X, y, _ = wine
+    with pytest.raises(ValueError, match="labels of at least two classes; got one class only, 0"):
+        hg.HypergraphClassifier().fit(X, np.where(np.arange(y.size) < 5, 0, -1))
+
+
+def test_a_limit_that_leaves_candidates_out_warns_and_none_leaves_out_nothing(wine):
+    X, _, few = wine
+    with pytest.warns(TimeLimitWarning, match="max_time=1e-09 was too short to try naive Bayes, nearest neighbours"):
+        hg.HypergraphClassifier(max_time=1e-9, random_state=0).fit(X, few)
+    one, same = (hg.HypergraphClassifier(max_time=None, random_state=0).fit(X, few) for _ in range(2))
+    assert_array_equal(one.label_distributions_, same.label_distributions_)
+    assert list(one.report_.skipped) == ["gradient boosting"]
+
+
+def test_a_candidate_that_would_not_finish_in_time_is_interrupted():
+    now = iter([0.0, 0.0, 1.0, 1.0, 3.0])
+    budget = Budget(5.0, SimpleNamespace(worked=lambda: next(now)))
+    assert not budget.is_over()
+    budget.start(is_first=False)
+    budget.check(0.5)  # two seconds in all
+    budget.reserved = 4.0
+    with pytest.raises(OutOfTimeError):
+        budget.check(0.5)
+    budget.start(is_first=True)
+    budget.check(0.01)  # the first is tried however long it takes
+
+
+def test_accuracy_is_measured_with_weights_chosen_without_the_fold():
+    rng, n = np.random.default_rng(0), 40
+    known = divide(rng.integers(0, 2, n), 2, np.random.RandomState(0))
+    guesses = [Result(None, p, p, 1.0, 0.0, 0.0, None) for p in rng.dirichlet([0.05, 0.05], (60, n))]
+    weights = _weights([one.p for one in guesses], known)
+    on_themselves = mixed(np.stack([one.p for one in guesses]), weights).argmax(1) == known.y
+    assert _right_when_left_out(guesses, known).mean() < on_themselves.mean() - 0.1
 
 
 @pytest.mark.slow
@@ -135,7 +176,7 @@ def test_without_time_one_candidate_is_tried(wine):
     X, y, _ = wine
     model = hg.HypergraphClassifier(random_state=0, max_time=0).fit(X, y)
     assert [one.name for one in model.report_.tried] == ["logistic regression"]
-    assert "max_time=0 was over" in model.report_.skipped["random forest"]
+    assert model.report_.skipped["random forest"] == "would not have finished within max_time=0"
     with pytest.raises(ValueError, match="max_time must be a number from 0"):
         hg.HypergraphClassifier(max_time=-1).fit(X, y)
 
@@ -372,7 +413,7 @@ def test_boosting_is_tried_with_few_labels_and_sees_all_columns_of_wide_rows():
         p = np.where(rng.random((n_labels, 1)) < 0.7, np.eye(2)[known.y], 0.5)
         forest = Forest("random forest", "own", uses_structure=False)
         tried = Result(forest, p, p, 1.0, 0.0, log_loss(p, known), p[:, 0] != 0.5)
-        return _boosting([tried], Context(views, known, seed=0), 60.0)
+        return _boosting([tried], Context(views, known, seed=0), Budget(60.0, Stopwatch()))
 
     found, reason = boosting(120)
     assert reason == ""

@@ -41,7 +41,7 @@ def suffix_of(path: AnyPath) -> str:
 
 
 def header(path: AnyPath) -> list[str]:
-    r"""Read the column names of a ``.csv`` file and nothing else.
+    r"""Read the column names of a ``.csv`` file and nothing else; for its separator, see :func:`separator`.
 
     Raises:
         ValueError: If the file is not text in UTF-8, or a name occurs twice.
@@ -56,7 +56,7 @@ def header(path: AnyPath) -> list[str]:
     """
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
-            names = next(csv.reader(file), [])
+            names = next(csv.reader(file, delimiter=separator(path)), [])
     except UnicodeDecodeError as error:
         raise ValueError(
             f"{os.fspath(path)} must be text in UTF-8; {error}. Save it as UTF-8 (in Excel: CSV UTF-8)."
@@ -65,6 +65,29 @@ def header(path: AnyPath) -> list[str]:
         raise ValueError(f"{os.fspath(path)} must start with the names of its columns: {error}.") from error
     check_unique(names)
     return names
+
+
+def separator(path: AnyPath) -> str:
+    r"""What separates the columns of a ``.csv`` file: a semicolon or a tab if its header has no comma but one of these.
+
+    Example:
+        >>> import tempfile, pathlib
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "kunden.csv")
+        ...     _ = path.write_text("Kunde;Ort\nAnn;Ulm\n")
+        ...     separator(path), header(path)
+        (';', ['Kunde', 'Ort'])
+    """
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        names = next(csv.reader(file), [])
+        if len(names) != 1:
+            return ","
+        counts = {}
+        for one in (";", "\t"):
+            file.seek(0)
+            counts[one] = len(next(csv.reader(file, delimiter=one), []))
+    best = max(counts, key=lambda one: counts[one])
+    return best if counts[best] > 1 else ","
 
 
 def check_unique(names: Iterable[Any]) -> None:
@@ -176,12 +199,12 @@ def _dataset(path: Files, files: Sequence[Path]) -> Any:
 
 
 def _read_csv(pyarrow: Any, path: Path, text: Sequence[str], columns: Sequence[str] | None) -> pyarrow.Table:
-    names = set(header(path))
+    names, between = set(header(path)), separator(path)
     reader = import_extra("pyarrow.csv", "tables")
     # Bytes, not a Python file: pyarrow's threads may still hold the file at interpreter exit, which then aborts.
-    return reader.read_csv(
+    table = reader.read_csv(
         pyarrow.BufferReader(path.read_bytes()),
-        parse_options=reader.ParseOptions(newlines_in_values=True),
+        parse_options=reader.ParseOptions(newlines_in_values=True, delimiter=between),
         convert_options=reader.ConvertOptions(
             column_types=dict.fromkeys(text, pyarrow.large_string()),
             include_columns=None if columns is None else [name for name in columns if name in names],
@@ -190,3 +213,17 @@ def _read_csv(pyarrow: Any, path: Path, text: Sequence[str], columns: Sequence[s
             null_values=[""],
         ),
     )
+    return _with_decimal_commas(pyarrow, table, text) if between == ";" else table
+
+
+def _with_decimal_commas(pyarrow: Any, table: pyarrow.Table, text: Sequence[str]) -> pyarrow.Table:
+    """Turn columns of text such as 3,5 into numbers: where semicolons separate columns, a comma may be the point."""
+    compute = import_extra("pyarrow.compute", "tables")
+    for place, field in enumerate(table.schema):
+        if field.name in text or not pyarrow.types.is_string(field.type):
+            continue
+        column = table.column(place)
+        if compute.all(compute.match_substring_regex(column, r"^[+-]?[0-9]*,?[0-9]+$")).as_py():
+            numbers = compute.cast(compute.replace_substring(column, ",", "."), pyarrow.float64())
+            table = table.set_column(place, field.name, numbers)
+    return table

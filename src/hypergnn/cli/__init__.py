@@ -51,7 +51,10 @@ def main(argv: Sequence[str] | None = None, *, program: str = "hypergnn") -> int
         if not given:
             parser.print_help(sys.stderr)
             return 2
-        arguments = parser.parse_args(given)
+        arguments, unknown = parser.parse_known_args(given)
+        if unknown:
+            where = "; hypergnn train --help-settings lists all settings" if given[0] == "train" else ""
+            parser.error(f"unrecognized arguments: {' '.join(unknown)}{where}")
         arguments.typed = f"{program} {shlex.join(given)}"
         if sys.stdout is None:  # closed before Python started
             print("hypergnn: standard output must be open: the result goes there.", file=sys.stderr)

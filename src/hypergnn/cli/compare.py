@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import mean
 from typing import TYPE_CHECKING, Any
@@ -26,18 +27,21 @@ def register(commands: Commands) -> None:
     parser = commands.add_parser(
         "compare",
         help="Compare networks with scikit-learn's classifiers on your data.",
-        description="Train classifiers on the same random splits and test each against the best.",
+        description="Train classifiers on the same random splits and test each against the best. Quicker: --model "
+        "NAME, --splits 3, --max-time 10.",
         usage="hypergnn compare [DATASET | --incidences FILE ...] [options]",
         epilog=EXAMPLE.format("compare", " --label segment"),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         add_help=False,  # one line less: help must fit on a screen
     )
     parser.add_argument("-h", "--help", action="help", help=argparse.SUPPRESS)
-    parser.add_argument("--model", action="append", metavar="NAME", help="may be repeated (default: all without links)")
+    parser.add_argument(
+        "--model", action="append", metavar="NAME", help="compare only this; may be repeated (default: all)"
+    )
     parser.add_argument("--list", action="store_true", help="list the names of all models and exit")
     parser.add_argument("--splits", type=int, default=10, metavar="N", help="random splits (default: %(default)s)")
     parser.add_argument(
-        "--max-time", type=float, default=60.0, metavar="S", help="seconds for our classifier in a split (default: 60)"
+        "--max-time", type=float, default=60.0, metavar="S", help="seconds for a fit of each network (default: 60)"
     )
     parser.add_argument("--page", metavar="FILE", help="also write a page, an .html file")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
@@ -55,8 +59,8 @@ def _compare(arguments: argparse.Namespace) -> int:
         print("\n".join(choices()))
         return 0
     check_labels(arguments, "a comparison")
-    checked_names(arguments.model, arguments.splits)
-    with stoppable(), showing(_Splits(arguments.splits), quiet=arguments.quiet) as show:
+    names = checked_names(arguments.model, arguments.splits)
+    with stoppable(), showing(_Splits(arguments.splits, len(names)), quiet=arguments.quiet) as show:
         data = load_data(arguments, encode_features=True)
         say_what_was_read(data, quiet=arguments.quiet)
 
@@ -72,22 +76,32 @@ def _compare(arguments: argparse.Namespace) -> int:
 class _Splits:
     """Progress of a comparison: a classifier with its accuracies so far."""
 
-    def __init__(self, splits: int) -> None:
-        self._splits = splits
+    def __init__(self, splits: int, models: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._splits, self._models, self._clock = splits, models, clock
+        self._start = clock()
+        self._done: dict[str, int] = {}
 
     def resumed(self, state: tuple[str, Sequence[float]]) -> str | None:  # noqa: ARG002
         """Nothing was done before."""
         return None
 
     def text(self, state: tuple[str, Sequence[float]]) -> str:
-        """The classifier, its mean accuracy and the splits done."""
+        """The classifier, its mean accuracy, the splits done and the time left if the others take as long."""
         name, accuracy = state
+        self._done[name] = len(accuracy)
+        done, total = sum(self._done.values()), self._splits * self._models
         left = "" if self.is_news(state) else f", {len(accuracy)} of {self._splits} splits"
+        if done < total:
+            left += f", about {_duration((self._clock() - self._start) / done * (total - done))} left"
         return f"{name}: {mean(accuracy):.2f} %{left}"
 
     def is_news(self, state: tuple[str, Sequence[float]]) -> bool:
         """A line for each classifier that is finished."""
         return len(state[1]) == self._splits
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} seconds" if seconds < 100 else f"{seconds / 60:.0f} minutes"
 
 
 def _check_page(page: str | None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -122,7 +122,7 @@ def _rows_of(features: Any, vertex: Any, labels: Any) -> tuple[Names, Any, Any]:
     _check_once(names, vertex)
     used = [vertex]
     if labels is not None and not hasattr(labels, "items"):
-        if labels not in table.columns:
+        if not isinstance(labels, Hashable) or labels not in table.columns:
             raise ValueError(
                 f"labels must name a column of features, or be a dictionary of labels by vertex; got {labels!r}. The "
                 f"columns are {quoted(source.names)}."

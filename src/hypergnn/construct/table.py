@@ -69,7 +69,7 @@ def from_table(
             named columns are read. Ids of a CSV file are text.
         vertex: Name of the column of vertex ids.
         hyperedge: Name of the column of hyperedge ids, or a list of names. With a list, the hyperedges of all columns
-            are united, the name of each is ``(column, id)``, and a row without an id in a column is in no hyperedge of
+            are united, and the name of each is ``(column, id)``. A row without an id in a column is in no hyperedge of
             that column.
         weight: Name of a column with the weight of the row's hyperedge, equal in all rows of a hyperedge. With several
             columns of hyperedges, a dictionary gives each its own column of weights: ``{"product": "price"}``.
@@ -84,8 +84,8 @@ def from_table(
 
     Raises:
         TypeError: If ``table`` is not a table or the weights are not numbers.
-        ValueError: If a column does not exist, an id or a weight is missing, an id is not among ``vertices``, the rows
-            of a hyperedge differ in weight or time, or the table has no rows (unless ``vertices`` is given).
+        ValueError: If a column does not exist, a vertex or a weight is missing, an id is not among ``vertices``, the
+            rows of a hyperedge differ in weight or time, or the table has no rows (unless ``vertices`` is given).
 
     Example:
         >>> import hypergnn as hg
@@ -125,7 +125,6 @@ def from_table(
             (weight_columns.get(name), time_columns.get(name)),
             vertex_of,
             in_head,
-            may_lack=isinstance(hyperedge, list),
         )
         for name in columns
     ]
@@ -158,12 +157,10 @@ class _Part(NamedTuple):
         beside: tuple[Any, Any],
         vertex_of: Ids,
         in_head: Bools | None,
-        *,
-        may_lack: bool,
     ) -> _Part:
         """Read a column of hyperedges and, if there are any, its column of weights and its column of times."""
         weight, time = beside
-        hyperedge_of, names = _ids(data.columns[column], column, may_lack=may_lack)
+        hyperedge_of, names = _ids(data.columns[column], column, may_lack=True)
         rows = np.flatnonzero(hyperedge_of >= 0)
         codes = hyperedge_of[rows]
         weights = None

@@ -98,8 +98,9 @@ def from_tables(
         ['cake', 'milk', 'tea', 'jam']
     """
     if labels is None and (label, split, seed) != (None, None, None) and (features is None or label is None):
+        passed = [name for name, one in {"label": label, "split": split, "seed": seed}.items() if one is not None]
         raise ValueError(
-            "label, split and seed must be omitted without labels: they would have no effect. Pass labels, or features "
+            f"{' and '.join(passed)} must be omitted without labels: nothing would be read. Pass labels, or features "
             "with a column of labels that label names."
         )
     in_features = labels is None and label is not None

@@ -4,5 +4,6 @@ from hypergnn.estimators.classifier import HypergraphClassifier
 from hypergnn.estimators.correct_and_smooth import CorrectAndSmooth
 from hypergnn.estimators.embedding import HypergraphEmbedding
 from hypergnn.estimators.regressor import HypergraphRegressor
+from hypergnn.estimators.selection.budget import TimeLimitWarning
 
-__all__ = ["CorrectAndSmooth", "HypergraphClassifier", "HypergraphEmbedding", "HypergraphRegressor"]
+__all__ = ["CorrectAndSmooth", "HypergraphClassifier", "HypergraphEmbedding", "HypergraphRegressor", "TimeLimitWarning"]

@@ -15,7 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from hypergnn._utils.checks import check_choice, check_number, find_named
+from hypergnn._utils.checks import check_choice, find_named
 from hypergnn._utils.progress import showing
 from hypergnn.estimators.base import HypergraphEstimator, check_labels_order
 from hypergnn.estimators.classes import PredictsClasses
@@ -25,6 +25,7 @@ from hypergnn.estimators.growing import GrowsRows, all_or_nothing, check_can_con
 from hypergnn.estimators.labels import encode_known, encode_labels
 from hypergnn.estimators.later import Later
 from hypergnn.estimators.learning import OF_CLASSES, generator
+from hypergnn.estimators.selection.budget import check_max_time, warn_of_time
 from hypergnn.estimators.selection.candidates import Context
 from hypergnn.estimators.selection.known import divide
 from hypergnn.estimators.selection.network import OfNetwork
@@ -106,8 +107,10 @@ class HypergraphClassifier(FromEvents, GrowsRows, PredictsClasses, HypergraphEst
         n_epochs_no_change: Number of epochs without a lower loss after which training stops; used with
             ``early_stopping`` only.
         n_estimators: Number of networks, trained together from different seeds, whose probabilities are averaged.
-        max_time: Seconds for ``"auto"``. When 60 % of them are over, no further model is tried. The result depends on
-            the speed of the machine only if that happens; ``report_`` says so.
+        max_time: Seconds for ``"auto"``, or ``None`` for no limit. A model that would not finish within 60 % of them is
+            not tried; the rest is for the final fit. What is tried then depends on the speed of the machine, and so
+            does the result, even with the same ``random_state``: a :class:`TimeLimitWarning` and ``report_`` say so.
+            With ``None``, and with 0 for the first model only, the result depends on ``random_state`` alone.
         verbose: Whether to show the progress of ``"auto"``.
         class_weight: How much the labels of each class count: ``"balanced"`` for weights inversely proportional to
             their numbers, a dictionary from class to weight, or ``None`` for equal weights.
@@ -175,7 +178,7 @@ class HypergraphClassifier(FromEvents, GrowsRows, PredictsClasses, HypergraphEst
         validation_fraction: float = 0.2,
         n_epochs_no_change: int = 50,
         n_estimators: int = 1,
-        max_time: float = 60.0,
+        max_time: float | None = 60.0,
         verbose: bool = False,
         class_weight: Any = None,
         warm_start: bool = False,
@@ -235,7 +238,7 @@ class HypergraphClassifier(FromEvents, GrowsRows, PredictsClasses, HypergraphEst
 
         Raises:
             TypeError: If an argument has the wrong type.
-            ValueError: If values or shapes are invalid, or no row has a label.
+            ValueError: If values or shapes are invalid, or the labels are not of at least two classes.
         """
         return self._fit(X, y, sample_weight, hypergraph, memberships)
 
@@ -249,6 +252,11 @@ class HypergraphClassifier(FromEvents, GrowsRows, PredictsClasses, HypergraphEst
         check_labels_order(X, y, "label")
         n_rows = self.hypergraph_.n_vertices
         self.classes_, codes = encode_labels(y, n_rows)
+        if classes is None and len(self.classes_) < 2:
+            raise ValueError(
+                f"y must hold labels of at least two classes; got one class only, {self.classes_.tolist()[0]!r}. Label "
+                "rows of other classes too."
+            )
         if classes is not None:
             self.classes_ = np.unique(np.asarray(classes))
             codes = encode_known(y, n_rows, self.classes_)
@@ -342,7 +350,7 @@ class HypergraphClassifier(FromEvents, GrowsRows, PredictsClasses, HypergraphEst
                 "network, e.g. model='hyper-conv'."
             )
         self._config(self.max_epochs, "hyper-conv")  # refuses settings that no network can have
-        max_time = check_number("max_time", self.max_time)
+        max_time = check_max_time(self.max_time)
         rng = generator(self.random_state)
         known = divide(codes, len(self.classes_), rng, weight)
         seeds = rng.randint(2**31 - 1, size=2).tolist()
@@ -385,7 +393,9 @@ class HypergraphClassifier(FromEvents, GrowsRows, PredictsClasses, HypergraphEst
         ]
 
     def _warn(self) -> None:
-        """Warn if the predictions are worth no more than the name of the largest class."""
+        """Warn if time was too short, or the predictions are worth no more than the name of the largest class."""
+        if self.model == "auto":
+            warn_of_time(self.max_time, self.report_.out_of_time, stacklevel=5)
         if len(self.classes_) < 2 or len(self.transduction_) < _ENOUGH:
             return
         if len(np.unique(self.label_distributions_.argmax(1))) == 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -86,6 +87,7 @@ def _from_pairs(table: Any, n_rows: int | None, names: Names | None, training: H
     columns = read_table(table).columns
     vertex, *others = columns
     rows = names if names is not None or n_rows is None else np.arange(n_rows)
+    _check_order(columns, rows, training)
     if rows is not None:
         _check_rows(columns[vertex], vertex, rows)
     asked = _columns_of(training)
@@ -116,6 +118,30 @@ def _columns_of(training: Hypergraph | None) -> list[Any]:
 def _are_tuples(column: Any) -> bool:
     """Whether the cells are whole names, such as (column, id)."""
     return all(isinstance(one, tuple) for one in encode(column).values)
+
+
+def _check_order(columns: Mapping[Any, Any], rows: Names | None, training: Hypergraph | None) -> None:
+    """Raise if the columns are swapped: the first names no row, or hyperedges of training, and another names rows."""
+    (first, column), *others = columns.items()
+    found = _texts(encode(column).values)
+    for name, other in others:
+        values = _texts(encode(other).values)
+        if rows is not None:
+            known = _texts(rows)
+            swapped = bool(values) and values <= known and not found & known
+        else:
+            names = None if training is None else training.hyperedge_names
+            known = set() if names is None else _texts(names)
+            swapped = bool(found & known) and not values & known
+        if swapped and found:
+            raise ValueError(
+                f"memberships must have the row in the first column, then the hyperedge; the rows are in {name!r}, and "
+                f"{first!r} is the first. Swap them: memberships[[{name!r}, {first!r}]]."
+            )
+
+
+def _texts(values: Any) -> set[str]:
+    return {str(one) for one in values.tolist()}
 
 
 def _check_rows(column: Any, name: Any, rows: Names) -> None:

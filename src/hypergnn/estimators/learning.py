@@ -21,6 +21,7 @@ from hypergnn.models import Config, Ensemble, Network
 from hypergnn.models.ensemble import mean_score
 from hypergnn.models.recipes import recipe_of
 from hypergnn.structures.hypergraph import Hypergraph
+from hypergnn.structures.sparse_features import SparseFeatures
 from hypergnn.training.elsewhere import n_jobs_elsewhere, train_elsewhere
 from hypergnn.training.engine import OnLosses, Trial
 from hypergnn.training.engine import train as fit_trials
@@ -139,6 +140,8 @@ class LearnsFromLabels:
         on_epoch: OnLosses | None,
         weight_decay: float | None = None,
         start: Mapping[str, Tensor] | None = None,
+        *,
+        sees_unlabelled: bool = True,
     ) -> tuple[Network, Trial]:
         """Train a network on the labelled rows, for all epochs unless some labels are for validation.
 
@@ -152,6 +155,8 @@ class LearnsFromLabels:
             on_epoch: Called after each epoch.
             weight_decay: Factor of the L2 penalty in place of the estimator's.
             start: Parameters to start from; drawn if omitted.
+            sees_unlabelled: Whether it sees all rows. One without hyperedges learns nothing from unlabelled ones, and
+                is trained in less time without them; the trial then has no scores of theirs.
         """
         rng = generator(self.random_state)
         is_known = y >= 0 if y.ndim == 1 else ~np.isnan(y).any(1)
@@ -162,6 +167,8 @@ class LearnsFromLabels:
         while len(seeds) < self.n_estimators:  # all different
             seeds += [seed for seed in [int(rng.randint(2**31 - 1))] if seed not in seeds]
         task = self._task(y, n_outputs, train, val, weight)
+        if not sees_unlabelled:
+            task = _of_rows(task, train)
         if start is not None:
             check_same_shapes(start, config, task)
         with threads(self.n_jobs):
@@ -195,6 +202,19 @@ class LearnsFromLabels:
             n_classes=n_outputs,
             weight=None if weight is None else torch.from_numpy(np.float32(weight)).to(device),
         )
+
+
+def _of_rows(task: Task, rows: Ids) -> Task:
+    """The task without other rows and without hyperedges."""
+    chosen = torch.from_numpy(rows).to(task.y.device)
+    return replace(
+        task,
+        x=task.x.select_rows(chosen) if isinstance(task.x, SparseFeatures) else task.x[chosen],
+        y=task.y[chosen],
+        structures={},
+        train=torch.arange(chosen.numel(), device=chosen.device),
+        weight=None if task.weight is None else task.weight[chosen],
+    )
 
 
 def _trained_elsewhere(plan: Plan, config: Config, seeds: list[int], jobs: int) -> list[Trial]:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
+from sklearn.ensemble import ExtraTreesRegressor, HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.linear_model import Ridge, RidgeCV
 from sklearn.multioutput import MultiOutputRegressor
 
@@ -37,29 +37,28 @@ def candidates_for(
         train: Trains a network of some kind on some rows.
     """
     seed = int(rng.randint(2**31 - 1))
-    forest = RandomForestRegressor(
-        min_samples_leaf=2 if n_known > 50 else 1,
-        max_samples=ROWS_OF_A_TREE if n_known > 2 * ROWS_OF_A_TREE else None,
-        n_jobs=n_jobs,
-        random_state=seed,
-    )
+    most = ROWS_OF_A_TREE if n_known > 2 * ROWS_OF_A_TREE else None
+    forest = RandomForestRegressor(max_samples=most, n_jobs=n_jobs, random_state=seed)
+    extra = ExtraTreesRegressor(bootstrap=most is not None, max_samples=most, n_jobs=n_jobs, random_state=seed)
     boosting: Any = HistGradientBoostingRegressor(random_state=seed)
     boosting = boosting if n_outputs == 1 else MultiOutputRegressor(boosting)
-    found: list[Candidate] = [OfScikitLearn("ridge, own features", _ridge(n_known, views.is_sparse), "own")]
-    if views.has_structure:
-        found.append(OfScikitLearn("ridge, propagated", _ridge(n_known, False), "spread"))
-    if views.has_further:
-        found.append(OfScikitLearn("ridge, memberships", _ridge(n_known, True), "members"))
-    trees: list[Candidate] = [OfScikitLearn("forest, own features", forest, "dense")]
+    ridge: list[Candidate] = [OfScikitLearn("ridge, own features", _ridge(n_known, views.is_sparse), "own")]
+    trees: list[Candidate] = [
+        OfScikitLearn("forest, own features", forest, "dense"),
+        OfScikitLearn("extra trees, own features", extra, "dense"),
+    ]
     networks: list[Candidate] = [OfNetwork("network, own features", partial(train, "mlp"), uses_structure=False)]
     boosted: list[Candidate] = [OfScikitLearn("boosting, own features", boosting, "dense")]
     if views.has_structure:
+        ridge.append(OfScikitLearn("ridge, propagated", _ridge(n_known, False), "spread"))
         trees.append(OfScikitLearn("forest, propagated", forest, "spread"))
         networks.append(OfNetwork("network, hypergraph convolution", partial(train, "hyper-conv")))
         boosted.append(OfScikitLearn("boosting, propagated", boosting, "spread"))
+    if views.has_further:
+        ridge.append(OfScikitLearn("ridge, memberships", _ridge(n_known, True), "members"))
     if n_known > 2 * ROWS_OF_A_TREE:  # where time may run out, what learns most in a second comes first
-        return [*found, *boosted, *trees, *networks]
-    return [*found, *trees, *networks, *(boosted if n_known >= ENOUGH_TO_BOOST else [])]
+        return [*ridge, *boosted, *trees, *networks]
+    return [*ridge, *trees, *(boosted if n_known >= ENOUGH_TO_BOOST else []), *networks]
 
 
 def _ridge(n_known: int, is_sparse: bool) -> Any:

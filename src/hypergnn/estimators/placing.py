@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -28,11 +29,16 @@ from hypergnn.persistence.models import SavedModel
 from hypergnn.structures.hypergraph import Hypergraph
 
 Values = npt.NDArray[Any]
+_A_GUESS = (
+    "the model was fitted with memberships, and new rows are predicted without: each joins the hyperedges of the "
+    "nearest training row, which is a guess. Pass memberships= or hypergraph= with the new rows."
+)
 
 
 class PlacesRows:
     """An estimator that knows its training rows and lets others join their hyperedges."""
 
+    construct: Any
     n_jobs: int | None
     hypergraph_: Hypergraph
     network_: Network
@@ -79,6 +85,8 @@ class PlacesRows:
         out[group >= 0] = known[group[group >= 0]]
         new = np.flatnonzero(group < 0)
         if new.size:
+            if self._is_given and not callable(self.construct):
+                warnings.warn(_A_GUESS, UserWarning, stacklevel=4)
             later = Later(sparse.csr_array(self._relation.join(rows))[new])
             with threads(self.n_jobs), torch.no_grad():
                 out[new] = read(features[new], later).numpy()

@@ -6,30 +6,54 @@ from collections.abc import Iterator, Sequence
 from typing import Any, overload
 
 from hypergnn._utils.display import text_table
+from hypergnn.estimators.selection.budget import last_lines, out_of_time
 
 
 class RegressionReport(Sequence[dict[str, Any]]):
     """A dictionary for each model; prints as a table.
 
     Args:
-        entries: For each model its name (``candidate``), ``r2`` (``None`` if there was no time to try it), ``weight``
-            and ``seconds``.
+        entries: For each model its name (``candidate``), ``r2`` (``None`` if it was not tried, with the ``reason``),
+            ``weight`` and ``seconds``.
         gain: What the hypergraph adds to R².
         gain_std: Its standard error.
+        seconds: Duration of the selection and the final fit, without ``compiling``.
+        compiling: Seconds in which kernels were compiled or loaded.
 
     Example:
-        >>> print(RegressionReport([{"candidate": "ridge", "r2": 0.5, "weight": 1.0, "seconds": 0.25}], 0.02, 0.01))
+        >>> tried = {"candidate": "ridge", "r2": 0.5, "weight": 1.0, "seconds": 0.25}
+        >>> print(RegressionReport([tried], 0.02, 0.01, 0.5))
         model  R²     weight  seconds
         ridge  0.500  1.00    0.25
         <BLANKLINE>
         structure adds 0.020 ± 0.010 to R²
+        0.5 seconds in all
     """
 
-    def __init__(self, entries: Sequence[dict[str, Any]], gain: float, gain_std: float) -> None:
+    def __init__(
+        self,
+        entries: Sequence[dict[str, Any]],
+        gain: float,
+        gain_std: float,
+        seconds: float = 0.0,
+        compiling: float = 0.0,
+    ) -> None:
         """Store the entries."""
         self.entries = list(entries)
         self.gain = gain
         self.gain_std = gain_std
+        self.seconds = seconds
+        self.compiling = compiling
+
+    @property
+    def skipped(self) -> dict[str, str]:
+        """Models that were not tried, each with the reason."""
+        return {one["candidate"]: one.get("reason", "no time") for one in self.entries if one["r2"] is None}
+
+    @property
+    def out_of_time(self) -> list[str]:
+        """The models that were not tried because there was no time."""
+        return out_of_time(self.skipped)
 
     @overload
     def __getitem__(self, place: int) -> dict[str, Any]: ...
@@ -54,14 +78,20 @@ class RegressionReport(Sequence[dict[str, Any]]):
         rows = [
             [
                 one["candidate"],
-                "no time" if one["r2"] is None else f"{one['r2']:.3f}",
+                f"{one['r2']:.3f}",
                 f"{one['weight']:.2f}" if one["weight"] else "",
                 f"{one['seconds']:.2f}" if one["seconds"] else "",
             ]
             for one in self.entries
+            if one["r2"] is not None
         ]
-        gain = f"structure adds {self.gain:.3f} ± {self.gain_std:.3f} to R²"
-        return "\n".join([text_table(["model", "R²", "weight", "seconds"], rows), "", gain])
+        lines = [
+            text_table(["model", "R²", "weight", "seconds"], rows),
+            "",
+            f"structure adds {self.gain:.3f} ± {self.gain_std:.3f} to R²",
+            *last_lines(self.skipped, self.seconds, self.compiling),
+        ]
+        return "\n".join(lines)
 
     def __repr__(self) -> str:
         """The same as printed."""

@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from hypergnn._utils.checks import check_choice, check_number
+from hypergnn._utils.checks import check_choice
 from hypergnn.estimators.base import HypergraphEstimator, check_labels_order
 from hypergnn.estimators.compute import capped, threads
 from hypergnn.estimators.events import FromEvents
@@ -23,9 +23,10 @@ from hypergnn.estimators.later import Later
 from hypergnn.estimators.learning import MODELS, generator
 from hypergnn.estimators.members import candidates_for
 from hypergnn.estimators.regression_report import RegressionReport
+from hypergnn.estimators.selection.budget import check_max_time, warn_of_time
 from hypergnn.estimators.selection.views import Views
 from hypergnn.estimators.stacking import Stack, fit_stack
-from hypergnn.estimators.targets import check_all_known, read_targets
+from hypergnn.estimators.targets import check_all_known, read_targets, warn_of_few
 from hypergnn.estimators.weights import as_sample_weight
 from hypergnn.explanations import Explanation
 from hypergnn.models import Network
@@ -66,7 +67,10 @@ class HypergraphRegressor(FromEvents, RegressorMixin, GrowsRows, HypergraphEstim
         validation_fraction: Share of the known targets to hold out; used with ``early_stopping`` only.
         n_epochs_no_change: Number of epochs without a lower loss after which training stops; used with
             ``early_stopping`` only.
-        max_time: Seconds after which ``"auto"`` tries no further models; those tried until then are fitted.
+        max_time: Seconds for ``"auto"``, or ``None`` for no limit. A model that would not finish in time is not tried.
+            What is tried then depends on the speed of the machine, and so does the result, even with the same
+            ``random_state``: a :class:`TimeLimitWarning` and ``report_`` say so. With ``None``, and with 0 for the
+            first model only, the result depends on ``random_state`` alone.
         warm_start: Whether :meth:`fit` continues with the network of the previous fit; not with ``"auto"``.
         n_jobs: As in :class:`HypergraphClassifier`.
         device: Where to train networks.
@@ -78,7 +82,7 @@ class HypergraphRegressor(FromEvents, RegressorMixin, GrowsRows, HypergraphEstim
         transduction_: The prediction for each training row, ``(N,)``, or ``(N, outputs)`` if ``y`` has several columns.
         hypergraph_: The hypergraph.
         report_: With ``"auto"``, what was tried: one dictionary per model with its name (``candidate``), its ``r2`` in
-            the cross-validation (``None`` if the time was over), its ``weight`` and the ``seconds`` that it took; then
+            the cross-validation (``None`` if it was not tried), its ``weight`` and the ``seconds`` that it took; then
             the R² of all weighted models together, without and with smoothed errors. Prints as a table.
         structure_gain_: With ``"auto"``, by how much the hypergraph raises R² in the cross-validation.
         structure_gain_std_: Its standard error.
@@ -118,7 +122,7 @@ class HypergraphRegressor(FromEvents, RegressorMixin, GrowsRows, HypergraphEstim
         early_stopping: bool = False,
         validation_fraction: float = 0.2,
         n_epochs_no_change: int = 50,
-        max_time: float = 60.0,
+        max_time: float | None = 60.0,
         warm_start: bool = False,
         n_jobs: int | None = None,
         device: Any = "cpu",
@@ -183,6 +187,7 @@ class HypergraphRegressor(FromEvents, RegressorMixin, GrowsRows, HypergraphEstim
         check_labels_order(X, y, "target")
         weight = as_sample_weight(sample_weight, self.hypergraph_.n_vertices)
         self._targets = read_targets(y, self.hypergraph_.n_vertices, weight)
+        warn_of_few(self._targets)
         self._learn(weight, continues=False)
         return self
 
@@ -210,9 +215,9 @@ class HypergraphRegressor(FromEvents, RegressorMixin, GrowsRows, HypergraphEstim
         Example:
             >>> import hypergnn as hg
             >>> model = hg.HypergraphRegressor("hyper-conv", n_neighbors=1, random_state=0)
-            >>> model = model.partial_fit([[0.0], [0.1], [1.0]], [0.0, None, 10.0])
+            >>> model = model.partial_fit([[0.0], [0.1], [0.5], [1.0]], [0.0, None, 5.0, 10.0])
             >>> model.partial_fit([[0.9], [0.2]], [9.0, None]).transduction_.shape
-            (5,)
+            (6,)
         """
         if not hasattr(self, "network_"):
             return self.fit(X, y, sample_weight, hypergraph=hypergraph, memberships=memberships)
@@ -335,7 +340,7 @@ class HypergraphRegressor(FromEvents, RegressorMixin, GrowsRows, HypergraphEstim
         """Fit the weighted models and return their predictions for the training rows."""
         if self.warm_start:
             raise ValueError("warm_start must be False with model='auto': it continues a single network.")
-        max_time = check_number("max_time", self.max_time)
+        max_time = check_max_time(self.max_time)
         rng = generator(self.random_state)
         rows = np.flatnonzero(~np.isnan(self._targets.scaled).any(1))
         own = None if weight is None else weight[rows] / weight[rows].mean()
@@ -350,7 +355,10 @@ class HypergraphRegressor(FromEvents, RegressorMixin, GrowsRows, HypergraphEstim
             scaled = self._stack.predict(self._views)
         self._views.forget()
         self.structure_gain_, self.structure_gain_std_ = self._stack.gain, self._stack.gain_error
-        self.report_ = RegressionReport(self._stack.report, self.structure_gain_, self.structure_gain_std_)
+        self.report_ = RegressionReport(
+            self._stack.report, self._stack.gain, self._stack.gain_error, self._stack.seconds, self._stack.compiling
+        )
+        warn_of_time(self.max_time, self.report_.out_of_time, stacklevel=4)
         return scaled
 
     def _features_of(self, rows: Any) -> Any:
@@ -366,7 +374,8 @@ class HypergraphRegressor(FromEvents, RegressorMixin, GrowsRows, HypergraphEstim
             every = np.zeros(len(y))
             every[rows] = weight
         is_whole = rows.size == np.count_nonzero(~np.isnan(self._targets.scaled).any(1))
+        listener = self.on_epoch if is_whole else None
         network, _ = self._train_one(
-            model, y, y.shape[1], 0.0, self.max_epochs, every, self.on_epoch if is_whole else None
+            model, y, y.shape[1], 0.0, self.max_epochs, every, listener, sees_unlabelled=model != "mlp"
         )
         return network

@@ -1,8 +1,11 @@
 """Several regressors, weighted by how well they predict targets that they have not seen.
 
 Each candidate predicts every known target by cross-validation. The weights are those with the smallest squared error
-of the weighted sum, none of them negative and together at most 1; a candidate that adds nothing gets the weight 0. The
-errors that remain are smoothed over the hyperedges if that helps.
+of the weighted sum, none of them negative and together at most 1; a candidate that adds nothing gets the weight 0. If
+targets are few, a single large one could decide; the weights are then the mean over samples of the targets. A
+candidate that does not predict unseen targets well never predicts more than the largest known target or less than the
+smallest: a line through few targets goes far astray in rows that are unlike them. The errors that remain are smoothed
+over the hyperedges if that helps.
 """
 
 from __future__ import annotations
@@ -18,10 +21,11 @@ from scipy.optimize import nnls
 from sklearn.base import clone
 
 from hypergnn.estimators.compute import as_features
+from hypergnn.estimators.selection.budget import Budget, OutOfTimeError
 from hypergnn.estimators.selection.diffusion import received
 from hypergnn.estimators.selection.views import NewViews, Views
 from hypergnn.functional import hypergraph_conv
-from hypergnn.kernels.stopwatch import Stopwatch, stopwatch
+from hypergnn.kernels.stopwatch import stopwatch
 from hypergnn.models import KINDS, Network
 
 Ids = npt.NDArray[np.int64]
@@ -30,6 +34,10 @@ SHRINKAGE = (1.0, 0.3, 0.1, 0.03)
 """How much the smoothed errors of few known rows are drawn towards 0."""
 ENOUGH = 0.01
 """Least share by which smoothing must lower the squared error, and least weight of a candidate."""
+TRUSTED = 0.8
+"""Least R² of a candidate whose predictions may go beyond the known targets."""
+FEW, SAMPLES = 1000, 25
+"""With at most so many targets, the weights are the mean over so many samples of them."""
 
 
 class Fitted(Protocol):
@@ -124,14 +132,32 @@ class Stack:
     report: list[dict[str, Any]] = field(default_factory=list)
     gain: float = 0.0
     gain_error: float = 0.0
+    bounds: list[Floats | None] = field(default_factory=list)
+    """Least and largest prediction of each member, ``(2, outputs)``; ``None``, or an empty list, for no bounds."""
+    seconds: float = 0.0
+    """Seconds of work, without ``compiling``."""
+    compiling: float = 0.0
+    """Seconds in which kernels were compiled or loaded."""
 
     def predict(self, views: Views | NewViews) -> Floats:
         """Predictions, ``(rows, outputs)``."""
-        total = sum(share * one.predict(views) for share, one in zip(self.weights, self.members, strict=True))
+        bounds = self.bounds or [None] * len(self.members)
+        each = (bounded(one.predict(views), within) for one, within in zip(self.members, bounds, strict=True))
+        total = sum(share * one for share, one in zip(self.weights, each, strict=True))
         found = np.asarray(total, dtype=np.float64)
         if self.errors is None:
             return found
         return found + correction(smoothed(self.errors, views), self.shrinkage)
+
+
+def bounds_of(targets: Floats) -> Floats:
+    """The smallest and the largest target, ``(2, outputs)``."""
+    return np.stack([targets.min(0), targets.max(0)])
+
+
+def bounded(found: Floats, bounds: Floats | None) -> Floats:
+    """Predictions, none of them outside of the bounds."""
+    return found if bounds is None else np.clip(found, bounds[0], bounds[1])
 
 
 def smoothed(values: Floats, views: Views | NewViews) -> Floats:
@@ -169,7 +195,7 @@ def fit_stack(
     targets: Floats,
     weight: Floats | None,
     rng: np.random.RandomState,
-    max_time: float,
+    max_time: float | None,
 ) -> Stack:
     """Weigh the candidates by cross-validation and fit those that count to all known rows.
 
@@ -180,20 +206,24 @@ def fit_stack(
         targets: Their targets, scaled to mean 0 and variance 1, ``(rows, outputs)``.
         weight: Their weights; equal if ``None``.
         rng: Draws the folds.
-        max_time: Seconds of work after which no further candidate is tried; compiling kernels does not count.
+        max_time: Seconds of work; a candidate that would not finish in time is not tried. Compiling kernels does not
+            count. ``None`` for no limit.
     """
     folds = _folds(rows.size, rng)
     with stopwatch() as watch:
-        tried, unseen, report = _cross_validated(candidates, views, rows, targets, weight, folds, max_time, watch)
-    weights = _weights(unseen, targets, weight) if folds else np.array([1.0])
-    for entry, share in zip((one for one in report if one["r2"] is not None), weights, strict=True):
-        entry["weight"] = float(share)
-    chosen = [place for place, share in enumerate(weights) if share > 0]
-    stack = Stack([tried[place].fit(views, rows, targets, weight) for place in chosen], weights[chosen], report=report)
-    if folds:
-        errors = targets - sum(weights[place] * unseen[place] for place in chosen)
-        remaining = _smooth(stack, views, rows, errors, targets, weight, folds)
-        _compare(stack, remaining, tried, unseen, targets, weight)
+        budget = Budget(max_time, watch)
+        tried, unseen, report, bounds = _cross_validated(candidates, views, rows, targets, weight, folds, budget)
+        weights = _weights(unseen, targets, weight) if folds else np.array([1.0])
+        for entry, share in zip((one for one in report if one["r2"] is not None), weights, strict=True):
+            entry["weight"] = float(share)
+        chosen = [place for place, share in enumerate(weights) if share > 0]
+        members = [tried[place].fit(views, rows, targets, weight) for place in chosen]
+        stack = Stack(members, weights[chosen], report=report, bounds=[bounds[place] for place in chosen])
+        if folds:
+            errors = targets - _left_out(unseen, targets, weight, folds)
+            remaining = _smooth(stack, views, rows, errors, targets, weight, folds)
+            _compare(stack, remaining, tried, unseen, targets, weight, folds)
+        stack.seconds, stack.compiling = watch.worked(), watch.compiling
     return stack
 
 
@@ -204,31 +234,46 @@ def _cross_validated(
     targets: Floats,
     weight: Floats | None,
     folds: Sequence[Ids],
-    max_time: float,
-    watch: Stopwatch,
-) -> tuple[list[Candidate], list[Floats], list[dict[str, Any]]]:
-    """Try candidates while there is time; return them, their predictions of unseen targets, and the report."""
+    budget: Budget,
+) -> tuple[list[Candidate], list[Floats], list[dict[str, Any]], list[Floats | None]]:
+    """Try candidates while there is time; return them, their predictions of unseen targets, the report and bounds."""
     report: list[dict[str, Any]] = []
+    bounds: list[Floats | None] = []
     tried: list[Candidate] = []
     unseen: list[Floats] = []
-    longest, last_fits = 0.0, 0.0
     for one in candidates:
-        start = watch.worked()
-        if tried and (rows.size < 2 or start + longest + last_fits > max_time):
-            report.append(_entry(one.name, None))
+        if tried and (rows.size < 2 or budget.is_over()):
+            reason = "one known target cannot be held out" if rows.size < 2 else budget.reason
+            report.append({**_entry(one.name, None), "reason": reason})
             continue
-        out = np.zeros_like(targets)
-        for held in folds:
-            rest = np.setdiff1d(np.arange(rows.size), held)
-            fitted = one.fit(views, rows[rest], targets[rest], None if weight is None else weight[rest])
-            out[held] = fitted.predict(views, rows[held])
-        seconds = watch.worked() - start
-        longest = max(longest, seconds)
-        last_fits += seconds / max(len(folds) - 1, 1)  # each may be fitted once more, to all rows
+        budget.start(is_first=not tried)
+        start, out = budget.watch.worked(), np.zeros_like(targets)
+        try:
+            for number, held in enumerate(folds):
+                rest = np.setdiff1d(np.arange(rows.size), held)
+                fitted = one.fit(views, rows[rest], targets[rest], None if weight is None else weight[rest])
+                out[held] = fitted.predict(views, rows[held])
+                budget.check((number + 1) / (len(folds) + 1))  # it may be fitted once more, to all rows
+        except OutOfTimeError:
+            report.append({**_entry(one.name, None), "reason": budget.reason})
+            continue
+        seconds = budget.watch.worked() - start
+        budget.reserved += seconds / max(len(folds) - 1, 1)
+        is_trusted = _r2(targets, out, weight) >= TRUSTED or not folds
+        bounds.append(None if is_trusted else bounds_of(targets))
+        out = out if is_trusted else _bounded_by_fold(out, targets, folds)
         tried.append(one)
         unseen.append(out)
         report.append(_entry(one.name, _r2(targets, out, weight), seconds))
-    return tried, unseen, report
+    return tried, unseen, report, bounds
+
+
+def _bounded_by_fold(unseen: Floats, targets: Floats, folds: Sequence[Ids]) -> Floats:
+    """The predictions of each fold within the targets of the others."""
+    out = unseen.copy()
+    for held in folds:
+        out[held] = bounded(unseen[held], bounds_of(np.delete(targets, held, axis=0)))
+    return out
 
 
 def _folds(n_rows: int, rng: np.random.RandomState) -> list[Ids]:
@@ -239,16 +284,34 @@ def _folds(n_rows: int, rng: np.random.RandomState) -> list[Ids]:
 
 def _weights(unseen: Sequence[Floats], targets: Floats, weight: Floats | None) -> Floats:
     """The weight of each candidate, at least 0; together with the weight of the mean, which predicts 0, they are 1."""
-    root = np.ones(len(targets)) if weight is None else np.sqrt(weight)
-    scaled = [(root[:, None] * one).ravel() for one in (*unseen, np.zeros_like(targets))]
-    wanted = (root[:, None] * targets).ravel()
-    strict = 1e3 * max(np.abs(wanted).max(), 1.0) * np.sqrt(wanted.size)  # a row that makes the weights add up to 1
-    columns = np.stack([np.append(one, strict) for one in scaled], axis=1)
-    found: Floats = nnls(columns, np.append(wanted, strict))[0][:-1]
+    n, draw = len(targets), np.random.RandomState(0)
+    samples = [draw.randint(n, size=n) for _ in range(SAMPLES)] if n <= FEW else [np.arange(n)]
+    found = np.mean([_least_squares(unseen, targets, weight, one) for one in samples], axis=0)
     found[found < ENOUGH] = 0.0
     if not found.any():  # nothing predicts better than the mean
         found[int(np.argmin([np.square(targets - one).sum() for one in unseen]))] = ENOUGH
+    return np.asarray(found)
+
+
+def _least_squares(unseen: Sequence[Floats], targets: Floats, weight: Floats | None, rows: Ids) -> Floats:
+    """The weights with the least squared error in some rows."""
+    root = np.ones((rows.size, 1)) if weight is None else np.sqrt(weight[rows])[:, None]
+    scaled = [(root * one[rows]).ravel() for one in (*unseen, np.zeros_like(targets))]
+    wanted = (root * targets[rows]).ravel()
+    strict = 1e3 * max(np.abs(wanted).max(), 1.0) * np.sqrt(wanted.size)  # a row that makes the weights add up to 1
+    columns = np.stack([np.append(one, strict) for one in scaled], axis=1)
+    found: Floats = nnls(columns, np.append(wanted, strict))[0][:-1]
     return found
+
+
+def _left_out(unseen: Sequence[Floats], targets: Floats, weight: Floats | None, folds: Sequence[Ids]) -> Floats:
+    """The weighted predictions of each fold, with the weights that the other folds give, ``(rows, outputs)``."""
+    out = np.zeros_like(targets)
+    for held in folds:
+        rest = np.setdiff1d(np.arange(len(targets)), held)
+        shares = _weights([one[rest] for one in unseen], targets[rest], None if weight is None else weight[rest])
+        out[held] = sum(share * one[held] for share, one in zip(shares, unseen, strict=True))
+    return out
 
 
 def _smooth(
@@ -291,11 +354,12 @@ def _compare(
     unseen: Sequence[Floats],
     targets: Floats,
     weight: Floats | None,
+    folds: Sequence[Ids],
 ) -> None:
     """Measure what the structure adds to R²: the stack against one of structure-free candidates."""
     free = [out for one, out in zip(tried, unseen, strict=True) if not one.uses_structure]
     share = np.ones(len(targets)) if weight is None else weight / weight.mean()
-    plain = targets - sum(w * out for w, out in zip(_weights(free, targets, weight), free, strict=True))
+    plain = targets - _left_out(free, targets, weight, folds)
     saved = share * (np.square(plain) - np.square(remaining)).mean(1)
     variance = _error(targets, weight) or 1.0
     stack.gain = float(saved.mean() / variance)

@@ -93,6 +93,19 @@ def read_targets(y: Any, n_rows: int, weight: Floats | None) -> Targets:
     return Targets(np.where(known[:, None], (values - mean) / scale, np.nan), mean * unit, scale * unit, is_column)
 
 
+def warn_of_few(targets: Targets) -> None:
+    """Warn if there is next to nothing to learn from: at most two known targets, or all of them equal."""
+    known = targets.scaled[~np.isnan(targets.scaled).any(1)]
+    if len(known) > 2 and (known != known[0]).any():
+        return
+    what = (
+        f"only {len(known)} of {len(targets.scaled)} targets {'are' if len(known) > 1 else 'is'} known"
+        if len(known) <= 2
+        else f"all {len(known)} known targets are equal"
+    )
+    warnings.warn(f"{what}: nothing can be learned about what distinguishes the rows.", UserWarning, stacklevel=3)
+
+
 def _warn_of_marks(values: Floats) -> None:
     """Warn if -1 looks like the mark of an unknown target, which it is for classifiers."""
     distinct, counts = np.unique(values, return_counts=True)

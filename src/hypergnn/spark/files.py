@@ -37,7 +37,9 @@ def read(session: SparkSession, option: str, path: str) -> DataFrame:
     """A .csv file or folder with a header, or Parquet files; raise if there is none."""
     try:
         if path.rstrip("/").endswith(".csv"):
-            return session.read.csv(path, header=True, inferSchema=True)
+            frame = session.read.csv(path, header=True, inferSchema=True)
+            other = [one for one in (";", "\t") if one in frame.columns[0]] if len(frame.columns) == 1 else []
+            return session.read.csv(path, header=True, inferSchema=True, sep=other[0]) if other else frame
         return session.read.parquet(path)
     except (AnalysisException, Py4JJavaError) as error:
         raise ValueError(

@@ -12,6 +12,7 @@ from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifie
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.neighbors import NearestNeighbors
 
+from hypergnn.estimators.selection.budget import Budget
 from hypergnn.estimators.selection.known import Known
 from hypergnn.estimators.selection.softmax import Rotated, fit_softmax, predict_softmax
 from hypergnn.estimators.selection.views import NewViews, Views
@@ -32,6 +33,7 @@ class Context:
     known: Known
     seed: int
     n_jobs: int | None = None
+    budget: Budget | None = None
     _fitted: dict[int, Any] = field(default_factory=dict)
 
     def fitted(self, candidate: Candidate) -> Model:
@@ -40,6 +42,11 @@ class Context:
             self._fitted[id(candidate)] = candidate.fit(self)
         model: Model = self._fitted[id(candidate)]
         return model
+
+    def check_time(self, done: float) -> None:
+        """Raise if the candidate that is tried, of which this share is done, would not finish in time."""
+        if self.budget is not None:
+            self.budget.check(done)
 
 
 class Model(Protocol):
@@ -193,11 +200,12 @@ class CrossValidated:
             fold = known.folds[0] % self.most_folds
             held = fold == np.arange(min(self.most_folds, fold.max() + 1))[:, None]
         total = np.zeros((known.size, known.n_classes))
-        for one in held:
+        for number, one in enumerate(held):
             weight = None if known.weight is None else known.weight[~one]
             with np.errstate(divide="ignore", invalid="ignore"):  # features that do not vary
                 classifier = self.make(context).fit(x[~one], known.y[~one], sample_weight=weight)
                 total[one] += all_classes(classifier, x[one], known.n_classes)
+            context.check_time((number + 1) / len(held))
         return np.asarray(total / held.sum(0)[:, None])
 
     def fit(self, context: Context) -> Model:
@@ -259,6 +267,7 @@ class Forest:
             forest = self.kind(n_estimators=50, random_state=context.seed, n_jobs=context.n_jobs)
             forest.fit(x[known.rows[rest]], known.y[rest], sample_weight=weight)
             found.append(all_classes(forest, x, known.n_classes))
+            context.check_time((one + 1) / (fold.max() + 1))
         return np.stack(found)
 
     def fit(self, context: Context) -> Model:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -53,6 +53,11 @@ class Known:
     def held_out(self) -> Array:
         """Which labelled rows each fold holds out, over all repetitions, ``(folds, n)``."""
         return np.concatenate([one == np.arange(one.max() + 1)[:, None] for one in self.folds])
+
+    def without(self, held: Array) -> Known:
+        """The labelled rows without some of them; their folds are not divided again."""
+        weight = None if self.weight is None else self.weight[~held]
+        return replace(self, rows=self.rows[~held], y=self.y[~held], folds=self.folds[:, ~held], weight=weight)
 
 
 def divide(codes: Ids, n_classes: int, rng: np.random.RandomState, weight: Array | None = None) -> Known:

@@ -51,14 +51,16 @@ class OfNetwork:
         known = context.known
         fold = known.folds[0] % _FOLDS
         best, lowest = np.tile(known.prior, (known.size, 1)), np.inf
-        for decay in self._decays:
+        parts = np.unique(fold)
+        for number, decay in enumerate(self._decays):
             found = np.tile(known.prior, (known.size, 1))
-            for one in np.unique(fold):
+            for one in parts:
                 held = fold == one
                 if held.all():
                     continue
                 _, shares = self._train(known.rows[~held], decay, is_last=False)
                 found[held] = shares[known.rows[held]]
+                context.check_time((number * parts.size + one + 1) / (len(self._decays) * parts.size))
             loss = log_loss(found, known)
             if loss < lowest:
                 best, lowest, self._decay = found, loss, decay

@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from hypergnn._utils.display import text_table
+from hypergnn.estimators.selection.budget import last_lines, out_of_time
+
+Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -30,14 +37,15 @@ class Report:
     Attributes:
         tried: The candidates, in the order in which they were tried.
         skipped: Candidates that were not tried, each with the reason.
-        accuracy: Cross-validated accuracy of the mixture.
-        accuracy_std: Its standard error.
+        accuracy: Cross-validated accuracy of the mixture, whose weights are chosen without the fold that is predicted.
+        accuracy_std: Its standard error, see :func:`share_error`.
         largest_class: Share of the largest class among the labels.
         structure_gain: What the candidates with structure add to the accuracy of those without.
         structure_gain_std: Its standard error.
         n_labels: Number of labelled rows.
         seconds: Duration of the selection and the final fit, without ``compiling``.
         compiling: Seconds in which kernels were compiled, which happens once on a machine, or loaded.
+        is_measured: Whether accuracies say something: the only label of a class cannot be predicted without it.
     """
 
     tried: tuple[Tried, ...]
@@ -50,6 +58,7 @@ class Report:
     n_labels: int
     seconds: float
     compiling: float = 0.0
+    is_measured: bool = True
 
     @property
     def chosen(self) -> dict[str, float]:
@@ -58,9 +67,14 @@ class Report:
         return {one.name: one.weight for one in sorted(used, key=lambda one: -one.weight)}
 
     @property
+    def out_of_time(self) -> list[str]:
+        """The candidates that were not tried because there was no time."""
+        return out_of_time(self.skipped)
+
+    @property
     def is_better_than_chance(self) -> bool:
-        """Whether the mixture is right more often than the name of the largest class, in cross-validation."""
-        return self.accuracy > self.largest_class
+        """Whether the mixture is right more often than the name of the largest class, as far as labels can tell."""
+        return self.accuracy > self.largest_class or not self.is_measured
 
     def chance_warning(self) -> str:
         """What to say if it is not."""
@@ -77,7 +91,7 @@ class Report:
             [
                 one.name,
                 "yes" if one.uses_structure else "no",
-                _percent(one.accuracy, one.accuracy_std),
+                _percent(one.accuracy, one.accuracy_std) if self.is_measured else "",
                 f"{one.log_loss:.3f}",
                 f"{one.seconds:.2f}",
                 f"{one.weight:.2f}" if one.weight else "",
@@ -87,20 +101,46 @@ class Report:
         lines = [
             text_table(["candidate", "structure", "accuracy", "log-loss", "seconds", "weight"], rows),
             "",
-            f"mixture: accuracy {_percent(self.accuracy, self.accuracy_std)}, by cross-validation within "
-            f"{self.n_labels} labels; the largest class has {100 * self.largest_class:.1f} %",
-            f"structure adds {_percent(self.structure_gain, self.structure_gain_std)} points",
-            *(f"not tried: {name} ({reason})" for name, reason in self.skipped.items()),
-            f"{self.seconds:.1f} seconds in all" + self._compiled(),
+            *self._measured(),
+            *last_lines(self.skipped, self.seconds, self.compiling),
         ]
         return "\n".join(lines)
 
-    def _compiled(self) -> str:
-        return f", and {self.compiling:.0f} to compile or load kernels" if self.compiling >= 1 else ""
+    def _measured(self) -> list[str]:
+        if not self.is_measured:
+            return ["accuracies are not measured: cross-validation needs two labels of a class, and each class has one"]
+        return [
+            f"mixture: accuracy {_percent(self.accuracy, self.accuracy_std)}, by cross-validation within "
+            f"{self.n_labels} labels; the largest class has {100 * self.largest_class:.1f} %",
+            f"structure adds {_percent(self.structure_gain, self.structure_gain_std)} points",
+        ]
 
     def __repr__(self) -> str:
         """The same as printed."""
         return str(self)
+
+
+def share_error(right: Array) -> float:
+    """Standard error of a share, not 0 if all or none are right: that of Wilson's interval for one standard deviation.
+
+    Example:
+        >>> round(share_error(np.ones(32)), 3), round(share_error(np.array([1.0, 0.0] * 50)), 3)
+        (0.015, 0.05)
+    """
+    n, share = right.size, float(right.mean())
+    return float(np.sqrt(n * share * (1 - share) + 0.25) / (n + 1))
+
+
+def difference_error(difference: Array) -> float:
+    """Standard error of a mean of -1, 0 and 1, not 0 if all are 0: as if one further label had made a difference.
+
+    Example:
+        >>> round(difference_error(np.zeros(32)), 3)
+        0.03
+    """
+    n = difference.size
+    variance = (np.square(difference).sum() + 1) / (n + 1) - difference.mean() ** 2
+    return float(np.sqrt(max(variance, 0.0) / (n + 1)))
 
 
 def _percent(value: float, error: float) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from hypergnn.estimators.selection.budget import Budget, OutOfTimeError
 from hypergnn.estimators.selection.candidates import (
     Bayes,
     Boosting,
@@ -30,7 +31,7 @@ from hypergnn.estimators.selection.mixture import (
     towards_the_most_accurate,
 )
 from hypergnn.estimators.selection.network import OfNetwork
-from hypergnn.estimators.selection.report import Report, Tried
+from hypergnn.estimators.selection.report import Report, Tried, difference_error, share_error
 from hypergnn.estimators.selection.spread import Smoothed, Spread, WithLabels
 from hypergnn.estimators.selection.views import NewViews, Views
 from hypergnn.kernels.stopwatch import Stopwatch, stopwatch
@@ -42,6 +43,8 @@ _SHARE = 0.6
 """Share of the time that may pass before the last candidate is tried; the rest is for fitting."""
 _LARGE = 3000
 """Networks are tried on at most so many rows."""
+_TINY, _TINY_LABELS = 500, 60
+"""With at most so many rows and labels, only the quickest network is tried: others take longer than all the rest."""
 _FEW, _ENOUGH, _QUICK = 100, 200, 2.0
 """Boosting needs so many labels, and with fewer than enough it must be quick: it then seldom wins."""
 _SOME, _MANY = 1000, 10_000
@@ -78,14 +81,15 @@ class Result:
 
 
 def select(
-    context: Context, networks: Sequence[OfNetwork], max_time: float, say: Callable[[str], None] | None
+    context: Context, networks: Sequence[OfNetwork], max_time: float | None, say: Callable[[str], None] | None
 ) -> tuple[Mixture, Report]:
     """Compare the candidates by cross-validation within the labels, and fit a mixture of the good ones.
 
     Args:
         context: The rows and their labels.
         networks: Networks to try too, some of them only if the structure helps.
-        max_time: Seconds of work after which no further candidate is tried; compiling kernels does not count.
+        max_time: Seconds of work; a candidate that would not finish in time is not tried. Compiling kernels does not
+            count. ``None`` for no limit.
         say: Called with a line about each candidate.
     """
 
@@ -94,41 +98,48 @@ def select(
             say("compiling the kernels, once on this machine; this takes about a minute")
 
     with stopwatch(on_compile) as watch:
-        return _select(context, networks, max_time, say, watch)
+        budget = Budget(max_time, watch, _SHARE)
+        return _select(replace(context, budget=budget), networks, budget, say)
 
 
 def _select(
     context: Context,
     networks: Sequence[OfNetwork],
-    max_time: float,
+    budget: Budget,
     say: Callable[[str], None] | None,
-    watch: Stopwatch,
 ) -> tuple[Mixture, Report]:
     views, known = context.views, context.known
     results: list[Result] = []
     skipped: dict[str, str] = {}
 
     def try_in_time(candidate: Candidate) -> None:
-        if results and watch.worked() > _SHARE * max_time:
-            skipped[candidate.name] = f"max_time={max_time:g} was over"
-        else:
-            results.append(_try(candidate, context, say, watch))
+        if results and budget.is_over():
+            skipped[candidate.name] = budget.reason
+            return
+        budget.start(is_first=not results)
+        try:
+            results.append(_try(candidate, context, say, budget.watch))
+        except OutOfTimeError:
+            skipped[candidate.name] = budget.reason
 
     for candidate in _first(views, known):
         try_in_time(candidate)
     labels = next((one for one in results if isinstance(one.candidate, Spread)), None)
     if labels is not None and 10 <= known.size <= _SOME:
         try_in_time(WithLabels("extra trees, labels", cast(Spread, labels.candidate), labels.raw))
-    boosting, reason = _boosting(results, context, max_time)
+    boosting, reason = _boosting(results, context, budget)
     if boosting is not None:
         try_in_time(boosting)
     else:
         skipped["gradient boosting"] = reason
     if views.has_structure:
         helps = _structure_helps(results)
-        for network in networks:
+        is_tiny = views.hypergraph.n_vertices <= _TINY and known.size <= _TINY_LABELS
+        for number, network in enumerate(networks):
             if views.hypergraph.n_vertices > _LARGE:
                 skipped[network.name] = f"more than {_LARGE:,} rows"
+            elif is_tiny and number:
+                skipped[network.name] = f"at most {_TINY_LABELS} labels and {_TINY} rows"
             elif helps or not network.needs_smoothness:
                 try_in_time(network)
         if (plain := _to_smooth(results, context)) is not None:
@@ -142,7 +153,7 @@ def _select(
         for weight, one in zip(weights.tolist(), results, strict=True)
         if weight > 0
     ]
-    report = _report(results, weights, skipped, known, watch)
+    report = _report(results, weights, skipped, known, budget.watch)
     return Mixture(members), report
 
 
@@ -192,7 +203,7 @@ def _try(candidate: Candidate, context: Context, say: Callable[[str], None] | No
     return result
 
 
-def _boosting(results: list[Result], context: Context, max_time: float) -> tuple[Boosting | None, str]:
+def _boosting(results: list[Result], context: Context, budget: Budget) -> tuple[Boosting | None, str]:
     """Gradient boosting of the rows that the better forest saw, or why it is not worth its time here."""
     known = context.known
     if known.size < _FEW:
@@ -215,8 +226,10 @@ def _boosting(results: list[Result], context: Context, max_time: float) -> tuple
         )
     )
     seconds = found.expected_seconds(context)
-    if seconds > min(0.35 * max_time, 4 + known.size / 2000 if known.size >= _ENOUGH else _QUICK):
+    if seconds > (4 + known.size / 2000 if known.size >= _ENOUGH else _QUICK):
         return None, f"would take about {seconds:.0f} seconds"
+    if budget.max_time is not None and seconds > 0.35 * budget.max_time:
+        return None, budget.reason
     return found, ""
 
 
@@ -226,16 +239,15 @@ def _weights(members: list[Array], known: Known) -> Array:
 
 
 def _report(results: list[Result], weights: Array, skipped: dict[str, str], known: Known, watch: Stopwatch) -> Report:
-    right = (mixed(np.stack([one.p for one in results]), weights).argmax(1) == known.y).astype(float)
-    plain = [one.p for one in results if not one.candidate.uses_structure]
-    without = (mixed(np.stack(plain), _weights(plain, known)).argmax(1) == known.y).astype(float)
-    gain, root = right - without, known.size**0.5
+    right = _right_when_left_out(results, known)
+    without = _right_when_left_out([one for one in results if not one.candidate.uses_structure], known)
+    gain = right - without
     tried = [
         Tried(
             one.candidate.name,
             one.candidate.uses_structure,
             float(one.right.mean()),
-            float(one.right.std()) / root,
+            share_error(one.right),
             one.loss,
             one.seconds,
             weight,
@@ -246,14 +258,33 @@ def _report(results: list[Result], weights: Array, skipped: dict[str, str], know
         tuple(tried),
         skipped,
         float(right.mean()),
-        float(right.std()) / root,
+        share_error(right),
         float(np.bincount(known.y).max() / known.size),
         float(gain.mean()),
-        float(gain.std()) / root,
+        difference_error(gain),
         known.size,
         watch.worked(),
         watch.compiling,
+        is_measured=bool(np.bincount(known.y).max() > 1),
     )
+
+
+def _right_when_left_out(results: list[Result], known: Known) -> Array:
+    """Whether the mixture predicts each label, 1 or 0; sharpness and weights are chosen without the label's fold.
+
+    With many labels the choice hardly depends on a fold, and is made once.
+    """
+    right = np.zeros(known.size)
+    fold = known.folds[0] if 1 < known.size <= _SOME else np.zeros(known.size, dtype=np.int64)
+    for one in np.unique(fold):
+        held = fold == one
+        rest = known if held.all() else known.without(held)
+        kept = slice(None) if held.all() else ~held
+        sharpness = [best_sharpness(result.raw[kept], rest) for result in results]
+        seen = [sharpen(result.raw[kept], power) for result, power in zip(results, sharpness, strict=True)]
+        unseen = [sharpen(result.raw[held], power) for result, power in zip(results, sharpness, strict=True)]
+        right[held] = mixed(np.stack(unseen), _weights(seen, rest)).argmax(1) == known.y[held]
+    return right
 
 
 def _sum(parts: Any) -> Array:
