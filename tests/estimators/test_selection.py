@@ -140,8 +140,14 @@ def test_a_limit_that_leaves_candidates_out_warns_and_none_leaves_out_nothing(wi
     assert list(one.report_.skipped) == ["gradient boosting"]
 
 
+@pytest.mark.parametrize("model", [hg.HypergraphClassifier("mlp", max_epochs=2), hg.HypergraphRegressor("mlp")])
+def test_no_limit_of_time_for_a_single_network(model, wine):
+    X, y, _ = wine
+    model.set_params(max_time=None, max_epochs=2).fit(X, y)
+
+
 def test_a_candidate_that_would_not_finish_in_time_is_interrupted():
-    now = iter([0.0, 0.0, 1.0, 1.0, 3.0])
+    now = iter([0.0, 0.0, 0.0, 1.0, 1.0, 3.0])
     budget = Budget(5.0, SimpleNamespace(worked=lambda: next(now)))
     assert not budget.is_over()
     budget.start(is_first=False)
@@ -156,10 +162,22 @@ def test_a_candidate_that_would_not_finish_in_time_is_interrupted():
 def test_accuracy_is_measured_with_weights_chosen_without_the_fold():
     rng, n = np.random.default_rng(0), 40
     known = divide(rng.integers(0, 2, n), 2, np.random.RandomState(0))
-    guesses = [Result(None, p, p, 1.0, 0.0, 0.0, None) for p in rng.dirichlet([0.05, 0.05], (60, n))]
+    plain = SimpleNamespace(uses_structure=False)
+    guesses = [Result(plain, p, p, 1.0, 0.0, 0.0, None) for p in rng.dirichlet([0.05, 0.05], (60, n))]
     weights = _weights([one.p for one in guesses], known)
     on_themselves = mixed(np.stack([one.p for one in guesses]), weights).argmax(1) == known.y
-    assert _right_when_left_out(guesses, known).mean() < on_themselves.mean() - 0.1
+    right, without = _right_when_left_out(guesses, known)
+    assert right.mean() < on_themselves.mean() - 0.1
+    assert_array_equal(right, without)
+
+
+def test_labels_without_weight_can_be_left_alone(wine):
+    X, y, few = wine
+    rows = np.flatnonzero(few >= 0)
+    weight = np.zeros(y.size)
+    weight[rows[0]] = weight[rows[-1]] = 1.0
+    model = hg.HypergraphClassifier(random_state=0, max_time=0).fit(X, few, sample_weight=weight)
+    assert np.isfinite(model.label_distributions_).all()
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ from torch import Tensor
 from hypergnn._utils.checks import check_choice, check_flag, check_number, check_size
 from hypergnn.estimators.compute import as_features, available, threads
 from hypergnn.estimators.labels import hold_out
+from hypergnn.estimators.selection.budget import check_max_time
 from hypergnn.loader.arguments import as_fanout
 from hypergnn.models import Config, Ensemble, Network
 from hypergnn.models.ensemble import mean_score
@@ -90,7 +91,7 @@ class LearnsFromLabels:
             if hasattr(self, name):
                 check_flag(name, getattr(self, name))
         if hasattr(self, "max_time"):
-            check_number("max_time", self.max_time)
+            check_max_time(self.max_time)
         verbose = getattr(self, "verbose", False)
         if not isinstance(verbose, (bool, int, np.bool_, np.integer)):
             raise TypeError(f"verbose must be True or False; got {verbose!r}.")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, overload
 
 from hypergnn._utils.display import text_table
-from hypergnn.estimators.selection.budget import last_lines, out_of_time
+from hypergnn.estimators.selection.budget import last_lines
 
 
 class RegressionReport(Sequence[dict[str, Any]]):
@@ -53,7 +53,7 @@ class RegressionReport(Sequence[dict[str, Any]]):
     @property
     def out_of_time(self) -> list[str]:
         """The models that were not tried because there was no time."""
-        return out_of_time(self.skipped)
+        return [one["candidate"] for one in self.entries if one.get("is_late")]
 
     @overload
     def __getitem__(self, place: int) -> dict[str, Any]: ...

@@ -242,20 +242,19 @@ def _cross_validated(
     tried: list[Candidate] = []
     unseen: list[Floats] = []
     for one in candidates:
-        if tried and (rows.size < 2 or budget.is_over()):
-            reason = "one known target cannot be held out" if rows.size < 2 else budget.reason
-            report.append({**_entry(one.name, None), "reason": reason})
+        if tried and rows.size < 2:
+            report.append(_entry(one.name, None) | {"reason": "one known target cannot be held out"})
             continue
-        budget.start(is_first=not tried)
         start, out = budget.watch.worked(), np.zeros_like(targets)
         try:
+            budget.start(is_first=not tried)
             for number, held in enumerate(folds):
                 rest = np.setdiff1d(np.arange(rows.size), held)
                 fitted = one.fit(views, rows[rest], targets[rest], None if weight is None else weight[rest])
                 out[held] = fitted.predict(views, rows[held])
                 budget.check((number + 1) / (len(folds) + 1))  # it may be fitted once more, to all rows
         except OutOfTimeError:
-            report.append({**_entry(one.name, None), "reason": budget.reason})
+            report.append(_entry(one.name, None) | {"reason": budget.reason, "is_late": True})
             continue
         seconds = budget.watch.worked() - start
         budget.reserved += seconds / max(len(folds) - 1, 1)
@@ -286,21 +285,25 @@ def _weights(unseen: Sequence[Floats], targets: Floats, weight: Floats | None) -
     """The weight of each candidate, at least 0; together with the weight of the mean, which predicts 0, they are 1."""
     n, draw = len(targets), np.random.RandomState(0)
     samples = [draw.randint(n, size=n) for _ in range(SAMPLES)] if n <= FEW else [np.arange(n)]
-    found = np.mean([_least_squares(unseen, targets, weight, one) for one in samples], axis=0)
+    each = [found for one in samples if (found := _least_squares(unseen, targets, weight, one)) is not None]
+    found = np.mean(each, axis=0) if each else np.zeros(len(unseen))
     found[found < ENOUGH] = 0.0
     if not found.any():  # nothing predicts better than the mean
         found[int(np.argmin([np.square(targets - one).sum() for one in unseen]))] = ENOUGH
     return np.asarray(found)
 
 
-def _least_squares(unseen: Sequence[Floats], targets: Floats, weight: Floats | None, rows: Ids) -> Floats:
-    """The weights with the least squared error in some rows."""
+def _least_squares(unseen: Sequence[Floats], targets: Floats, weight: Floats | None, rows: Ids) -> Floats | None:
+    """The weights with the least squared error in some rows; ``None`` if they are not found, as rows are too alike."""
     root = np.ones((rows.size, 1)) if weight is None else np.sqrt(weight[rows])[:, None]
     scaled = [(root * one[rows]).ravel() for one in (*unseen, np.zeros_like(targets))]
     wanted = (root * targets[rows]).ravel()
     strict = 1e3 * max(np.abs(wanted).max(), 1.0) * np.sqrt(wanted.size)  # a row that makes the weights add up to 1
     columns = np.stack([np.append(one, strict) for one in scaled], axis=1)
-    found: Floats = nnls(columns, np.append(wanted, strict))[0][:-1]
+    try:
+        found: Floats = nnls(columns, np.append(wanted, strict))[0][:-1]
+    except RuntimeError:  # too many iterations
+        return None
     return found
 
 

@@ -49,6 +49,8 @@ class Targets(NamedTuple):
         """
         with np.errstate(over="ignore", invalid="ignore"):
             values: Floats = np.asarray(scaled, dtype=np.float64) * self.scale + self.mean
+        if not np.isfinite(scaled).all():
+            raise ValueError("a prediction is not finite: the training has diverged. Use a smaller learning_rate.")
         if not np.isfinite(values).all():
             raise ValueError(
                 "a prediction is not finite: y is close to the largest number of float64. Divide it by a constant "

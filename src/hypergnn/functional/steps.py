@@ -282,7 +282,7 @@ def incidences(H: TwoSided, of: Side = "senders") -> tuple[Tensor, Tensor]:
     check_hypergraph(H)
     check_choice("of", of, ("senders", "receivers"))
     pairs = H.senders if of == "senders" else H.receivers
-    return pairs.rows().long(), pairs.members.long()
+    return pairs.rows().long(), pairs.members.clone().long()
 
 
 def of_receivers(x: Tensor, H: TwoSided) -> Tensor:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.ensemble._forest import BaseForest
+from sklearn.ensemble._hist_gradient_boosting.binning import _BinMapper
 from sklearn.ensemble._hist_gradient_boosting.common import PREDICTOR_RECORD_DTYPE
 from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
@@ -44,7 +45,8 @@ def check_state(kind: type, names: list[str]) -> None:
 
 def check_compiled(estimator: Any) -> None:
     """Raise a ``ValueError`` unless compiled code can read the arrays of an estimator, or of one of its parts."""
-    jobs = getattr(estimator, "n_jobs", None)
+    is_ours = type(estimator).__module__.startswith(OURS)  # which never use more threads than there are cores
+    jobs = None if is_ours else getattr(estimator, "n_jobs", None)
     if isinstance(jobs, (int, float, np.number)) and not jobs <= MOST_JOBS:
         raise ValueError(f"its {type(estimator).__name__} must use at most {MOST_JOBS} jobs; it asks for {jobs}")
     if hasattr(estimator, "_parameter_constraints"):
@@ -52,6 +54,14 @@ def check_compiled(estimator: Any) -> None:
     for kind, check in _CHECKS:
         if isinstance(estimator, kind):
             check(estimator)
+
+
+def use_threads_of_this_machine(estimator: Any) -> None:
+    """Forget how many threads the machine had on which an estimator was fitted."""
+    if isinstance(estimator, (KMeans, MiniBatchKMeans)) and hasattr(estimator, "_n_threads"):
+        estimator._n_threads = _openmp_effective_n_threads()
+    if isinstance(estimator, _BinMapper):
+        estimator.n_threads = _openmp_effective_n_threads()
 
 
 def check_tree(n_features: int, n_classes: Any, n_outputs: int, state: dict[str, Any]) -> None:
@@ -153,7 +163,6 @@ def _check_boosting(estimator: Any) -> None:
     categorical = np.asarray(mapper.is_categorical_)
     if categorical.shape != (n_features,) or categorical.any() or len(mapper.bin_thresholds_) != n_features:
         raise ValueError(f"its bins must be those of {n_features} numeric features")
-    mapper.n_threads = _openmp_effective_n_threads()
     for stage in estimator._predictors:
         if len(stage) != estimator.n_trees_per_iteration_:
             raise ValueError(f"its stages must have {estimator.n_trees_per_iteration_} trees; one has {len(stage)}")
@@ -192,7 +201,6 @@ def _check_clusters(estimator: Any) -> None:
     _must_be(estimator, "cluster_centers_", (estimator.n_clusters, _n_features(estimator)))
     if hasattr(estimator, "_counts"):
         _must_be(estimator, "_counts", (estimator.n_clusters,))
-    estimator._n_threads = _openmp_effective_n_threads()  # of this machine
 
 
 def _check_words(vectorizer: Any) -> None:
@@ -208,7 +216,7 @@ def _check_codes(encoder: Any) -> None:
     if not hasattr(encoder, "categories_"):
         return
     sizes = [len(one) for one in encoder.categories_]
-    if any(one.dtype.kind != "O" and not _ascends(one) for one in encoder.categories_):
+    if any(one.dtype.kind not in "OSU" and not _ascends(one) for one in encoder.categories_):
         raise ValueError("its categories must be sorted, each once")
     if encoder._infrequent_enabled:
         for place, numbers in enumerate(encoder._default_to_infrequent_mappings):

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from hypergnn.models import Ensemble, Network, config_from
 from hypergnn.persistence.allowed import LOSSES, NEIGHBOURS, class_named
-from hypergnn.persistence.compiled_state import check_compiled, check_state, check_tree
+from hypergnn.persistence.compiled_state import check_compiled, check_state, check_tree, use_threads_of_this_machine
 from hypergnn.structures.hypergraph import Hypergraph
 
 _SPARSE = {"csr_array": sparse.csr_array, "csr_matrix": sparse.csr_matrix, "csc_array": sparse.csc_array}
@@ -105,6 +105,7 @@ def made_of(kind: type, state: Mapping[str, Any]) -> Any:
     made: Any = object.__new__(kind)
     made.__dict__.update(state)
     check_compiled(made)
+    use_threads_of_this_machine(made)
     return made
 
 

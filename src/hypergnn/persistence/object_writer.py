@@ -154,6 +154,8 @@ def _hypergraph(writer: Writer, H: Hypergraph, trail: str) -> dict[str, Any]:
 
 
 def _network(writer: Writer, network: Network, trail: str) -> dict[str, Any]:
+    if not all(bool(one.isfinite().all()) for one in network.state_dict().values()):
+        raise ValueError(f"{trail} must have finite parameters, because files are refused that have others.")
     parameters = [[name, writer.array(one.cpu().numpy(), trail)] for name, one in network.state_dict().items()]
     sizes = [network.n_features, network.n_classes]
     own = {"network": network.config.settings(), "sizes": sizes, "linear": network.linear_output, "state": parameters}

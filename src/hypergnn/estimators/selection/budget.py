@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from hypergnn._utils.checks import check_number
 from hypergnn.kernels.stopwatch import Stopwatch
 
-NO_TIME = "would not have finished within max_time"
-
 
 class TimeLimitWarning(UserWarning):
     """Models were not tried because of ``max_time``: the result depends on the speed of the machine."""
@@ -46,12 +44,14 @@ class Budget:
         return self.watch.worked() + self.reserved > self._limit
 
     def start(self, *, is_first: bool) -> None:
-        """Begin with a candidate; the first is not interrupted."""
+        """Begin with a candidate, the first in any case; raise if there is no time for another."""
+        if not is_first and self.is_over():
+            raise OutOfTimeError
         self._start = None if is_first else self.watch.worked()
 
     def check(self, done: float) -> None:
         """Raise if the present candidate, of which this share is done, would not finish in time."""
-        if self._start is None or self._limit == float("inf"):
+        if self._start is None or done >= 1:
             return
         passed = self.watch.worked() - self._start
         if self._start + passed / done + self.reserved > self._limit:
@@ -60,12 +60,7 @@ class Budget:
     @property
     def reason(self) -> str:
         """Why a candidate was not tried."""
-        return reason_of(self.max_time)
-
-
-def reason_of(max_time: float | None) -> str:
-    """Why a candidate was not tried if there was no time."""
-    return f"{NO_TIME}={max_time:g}"
+        return f"would not have finished within max_time={self.max_time:g}"
 
 
 def warn_of_time(max_time: float | None, names: Sequence[str], stacklevel: int) -> None:
@@ -93,11 +88,6 @@ def check_max_time(max_time: float | None) -> float | None:
         (None, 60.0)
     """
     return None if max_time is None else float(check_number("max_time", max_time))
-
-
-def out_of_time(skipped: Mapping[str, str]) -> list[str]:
-    """The candidates that were not tried because there was no time, of all that were not, each with the reason."""
-    return [name for name, reason in skipped.items() if reason.startswith(NO_TIME)]
 
 
 def last_lines(skipped: Mapping[str, str], seconds: float, compiling: float) -> list[str]:

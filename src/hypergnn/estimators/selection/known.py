@@ -55,8 +55,8 @@ class Known:
         return np.concatenate([one == np.arange(one.max() + 1)[:, None] for one in self.folds])
 
     def without(self, held: Array) -> Known:
-        """The labelled rows without some of them; their folds are not divided again."""
-        weight = None if self.weight is None else self.weight[~held]
+        """The labelled rows without some of them; if none of the others has a weight, all count the same."""
+        weight = None if self.weight is None or not self.weight[~held].any() else self.weight[~held]
         return replace(self, rows=self.rows[~held], y=self.y[~held], folds=self.folds[:, ~held], weight=weight)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hypergnn._utils.display import text_table
-from hypergnn.estimators.selection.budget import last_lines, out_of_time
+from hypergnn.estimators.selection.budget import last_lines
 
 Array = npt.NDArray[Any]
 
@@ -37,7 +37,8 @@ class Report:
     Attributes:
         tried: The candidates, in the order in which they were tried.
         skipped: Candidates that were not tried, each with the reason.
-        accuracy: Cross-validated accuracy of the mixture, whose weights are chosen without the fold that is predicted.
+        accuracy: Cross-validated accuracy of the mixture. Up to 1000 labels, its weights are chosen without the fold
+            that is predicted; the settings of candidates are not.
         accuracy_std: Its standard error, see :func:`share_error`.
         largest_class: Share of the largest class among the labels.
         structure_gain: What the candidates with structure add to the accuracy of those without.
@@ -46,6 +47,7 @@ class Report:
         seconds: Duration of the selection and the final fit, without ``compiling``.
         compiling: Seconds in which kernels were compiled, which happens once on a machine, or loaded.
         is_measured: Whether accuracies say something: the only label of a class cannot be predicted without it.
+        out_of_time: Those of ``skipped`` for which there was no time, so that another machine may try them.
     """
 
     tried: tuple[Tried, ...]
@@ -59,17 +61,13 @@ class Report:
     seconds: float
     compiling: float = 0.0
     is_measured: bool = True
+    out_of_time: tuple[str, ...] = ()
 
     @property
     def chosen(self) -> dict[str, float]:
         """The candidates in the mixture and their weights, the heaviest first."""
         used = [one for one in self.tried if one.weight > 0]
         return {one.name: one.weight for one in sorted(used, key=lambda one: -one.weight)}
-
-    @property
-    def out_of_time(self) -> list[str]:
-        """The candidates that were not tried because there was no time."""
-        return out_of_time(self.skipped)
 
     @property
     def is_better_than_chance(self) -> bool:

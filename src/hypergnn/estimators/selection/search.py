@@ -44,7 +44,7 @@ _SHARE = 0.6
 _LARGE = 3000
 """Networks are tried on at most so many rows."""
 _TINY, _TINY_LABELS = 500, 60
-"""With at most so many rows and labels, only the quickest network is tried: others take longer than all the rest."""
+"""With at most so many rows and labels, only the first network that fits is tried: each takes longer than the rest."""
 _FEW, _ENOUGH, _QUICK = 100, 200, 2.0
 """Boosting needs so many labels, and with fewer than enough it must be quick: it then seldom wins."""
 _SOME, _MANY = 1000, 10_000
@@ -111,15 +111,14 @@ def _select(
     views, known = context.views, context.known
     results: list[Result] = []
     skipped: dict[str, str] = {}
+    late: list[str] = []
 
     def try_in_time(candidate: Candidate) -> None:
-        if results and budget.is_over():
-            skipped[candidate.name] = budget.reason
-            return
-        budget.start(is_first=not results)
         try:
+            budget.start(is_first=not results)
             results.append(_try(candidate, context, say, budget.watch))
         except OutOfTimeError:
+            late.append(candidate.name)
             skipped[candidate.name] = budget.reason
 
     for candidate in _first(views, known):
@@ -135,12 +134,15 @@ def _select(
     if views.has_structure:
         helps = _structure_helps(results)
         is_tiny = views.hypergraph.n_vertices <= _TINY and known.size <= _TINY_LABELS
-        for number, network in enumerate(networks):
+        fitting = [network for network in networks if helps or not network.needs_smoothness]
+        for network in networks:
             if views.hypergraph.n_vertices > _LARGE:
                 skipped[network.name] = f"more than {_LARGE:,} rows"
-            elif is_tiny and number:
+            elif network not in fitting:
+                skipped[network.name] = "the hypergraph does not help others"
+            elif is_tiny and network is not fitting[0]:
                 skipped[network.name] = f"at most {_TINY_LABELS} labels and {_TINY} rows"
-            elif helps or not network.needs_smoothness:
+            else:
                 try_in_time(network)
         if (plain := _to_smooth(results, context)) is not None:
             try_in_time(Smoothed(plain))
@@ -153,7 +155,7 @@ def _select(
         for weight, one in zip(weights.tolist(), results, strict=True)
         if weight > 0
     ]
-    report = _report(results, weights, skipped, known, budget.watch)
+    report = replace(_report(results, weights, skipped, known, budget.watch), out_of_time=tuple(late))
     return Mixture(members), report
 
 
@@ -229,7 +231,7 @@ def _boosting(results: list[Result], context: Context, budget: Budget) -> tuple[
     if seconds > (4 + known.size / 2000 if known.size >= _ENOUGH else _QUICK):
         return None, f"would take about {seconds:.0f} seconds"
     if budget.max_time is not None and seconds > 0.35 * budget.max_time:
-        return None, budget.reason
+        return None, f"would take about {seconds:.0f} of {budget.max_time:g} seconds"
     return found, ""
 
 
@@ -239,8 +241,7 @@ def _weights(members: list[Array], known: Known) -> Array:
 
 
 def _report(results: list[Result], weights: Array, skipped: dict[str, str], known: Known, watch: Stopwatch) -> Report:
-    right = _right_when_left_out(results, known)
-    without = _right_when_left_out([one for one in results if not one.candidate.uses_structure], known)
+    right, without = _right_when_left_out(results, known)
     gain = right - without
     tried = [
         Tried(
@@ -269,22 +270,29 @@ def _report(results: list[Result], weights: Array, skipped: dict[str, str], know
     )
 
 
-def _right_when_left_out(results: list[Result], known: Known) -> Array:
-    """Whether the mixture predicts each label, 1 or 0; sharpness and weights are chosen without the label's fold.
+def _right_when_left_out(results: list[Result], known: Known) -> tuple[Array, Array]:
+    """Whether all candidates, and those without structure, predict each label, 1 or 0.
 
-    With many labels the choice hardly depends on a fold, and is made once.
+    Sharpness and weights are chosen without the label's fold. With many labels the choice hardly depends on a fold,
+    and is made once.
     """
-    right = np.zeros(known.size)
+    every = list(range(len(results)))
+    plain = [place for place in every if not results[place].candidate.uses_structure]
+    right, without = np.zeros(known.size), np.zeros(known.size)
     fold = known.folds[0] if 1 < known.size <= _SOME else np.zeros(known.size, dtype=np.int64)
     for one in np.unique(fold):
         held = fold == one
-        rest = known if held.all() else known.without(held)
-        kept = slice(None) if held.all() else ~held
-        sharpness = [best_sharpness(result.raw[kept], rest) for result in results]
-        seen = [sharpen(result.raw[kept], power) for result, power in zip(results, sharpness, strict=True)]
-        unseen = [sharpen(result.raw[held], power) for result, power in zip(results, sharpness, strict=True)]
-        right[held] = mixed(np.stack(unseen), _weights(seen, rest)).argmax(1) == known.y[held]
-    return right
+        rest, kept = (known, held) if held.all() else (known.without(held), ~held)
+        powers = [best_sharpness(result.raw[kept], rest) for result in results]
+        seen, unseen = (
+            [sharpen(result.raw[rows], power) for result, power in zip(results, powers, strict=True)]
+            for rows in (kept, held)
+        )
+        for found, places in ((right, every), (without, plain)):
+            weights = _weights([seen[place] for place in places], rest)
+            predicted = mixed(np.stack([unseen[place] for place in places]), weights).argmax(1)
+            found[held] = predicted == known.y[held]
+    return right, without
 
 
 def _sum(parts: Any) -> Array:
