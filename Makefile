@@ -42,8 +42,9 @@ bench: $(DEV) ## measure speed and memory, all cases or CASES="batches.speed spa
 	$(BIN)/python -m benchmarks.report
 
 TIME ?= 600
-fuzz: $(DEV) ## give every parser damaged files for TIME seconds (default 600) and write the counts to benchmarks/fuzz.json
+fuzz: $(DEV) ## give every parser damaged files for TIME seconds (default 600) and write the counts to docs/reliability.md
 	OMP_NUM_THREADS=1 $(BIN)/python -m fuzz --seconds $(TIME) --json benchmarks/fuzz.json
+	$(BIN)/python -m benchmarks.reliability --page
 
 test: $(DEV) ## run every test, as CI does
 	$(PYTEST) $(PARALLEL) -m "not timing and not sample"

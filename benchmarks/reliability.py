@@ -2,7 +2,8 @@
 
 ``python -m benchmarks.reliability`` runs all tests that count their attempts, each fault at every point, and records
 the counts in ``benchmarks/reliability.json``. ``--load SECONDS`` runs the load test and records its figures as well;
-``--page`` only writes the tables again.
+``--page`` only writes the tables again, with that of the fuzzer, whose counts ``make fuzz`` records in
+``benchmarks/fuzz.json``.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from hypergnn.training.environment import environment
 
 ROOT = Path(__file__).parents[1]
 RECORDED = ROOT / "benchmarks" / "reliability.json"
+FUZZED = ROOT / "benchmarks" / "fuzz.json"
 PAGE = ROOT / "docs" / "reliability.md"
 _VARIABLE = "HYPERGNN_TALLY"
 
@@ -38,7 +40,7 @@ def main(arguments: list[str]) -> int:
     elif not options.page:
         recorded |= {"counts": _count(), "environment": environment()}
     write_atomic(RECORDED, json.dumps(recorded, indent=1).encode() + b"\n")
-    write_atomic(PAGE, with_tables(PAGE.read_text(), recorded).encode())
+    write_atomic(PAGE, with_tables(PAGE.read_text(), recorded, json.loads(FUZZED.read_text())).encode())
     print(f"written: {RECORDED.relative_to(ROOT)}, {PAGE.relative_to(ROOT)}")
     return 0
 
@@ -63,14 +65,16 @@ def _load(seconds: float) -> dict[str, Any]:
     return figures
 
 
-def with_tables(page: str, recorded: Mapping[str, Any]) -> str:
+def with_tables(page: str, recorded: Mapping[str, Any], of_fuzzer: Mapping[str, Any]) -> str:
     r"""The page with its tables written again.
 
     Example:
-        >>> with_tables("<!-- load: begin --><!-- load: end -->", {"counts": [], "load": None})
+        >>> nothing = {"seconds": 0, "workers": 1, "parsers": {}}
+        >>> with_tables("<!-- load: begin --><!-- load: end -->", {"counts": [], "load": None}, nothing)
         '<!-- load: begin -->\nNot measured yet.\n<!-- load: end -->'
     """
-    for name, table in (("attempts", attempts(recorded["counts"])), ("load", load(recorded["load"]))):
+    tables = {"attempts": attempts(recorded["counts"]), "fuzz": fuzzed(of_fuzzer), "load": load(recorded["load"])}
+    for name, table in tables.items():
         begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
         if begin in page:
             before, _, rest = page.partition(begin)
@@ -100,6 +104,33 @@ def attempts(counts: Iterable[Mapping[str, Any]]) -> str:
         lines.append(f"| {what} | {where} | {' | '.join(map(_grouped, numbers))} |")
     total = [sum(row[place] for row in sums.values()) for place in range(3)]
     lines.append(f"| **all** | | {' | '.join(f'**{_grouped(one)}**' for one in total)} |")
+    return "\n".join(lines)
+
+
+def fuzzed(report: Mapping[str, Any]) -> str:
+    """The table of the fuzzer, one row per parser.
+
+    Example:
+        >>> counts = {"cases": 9, "refused": 7, "loaded": 2, "findings": 0}
+        >>> print(fuzzed({"seconds": 1800.2, "workers": 2, "parsers": {"hif": counts}}))
+        In 30 minutes with 2 processes:
+        <BLANKLINE>
+        | parser | files | refused | loaded and used | findings |
+        |---|--:|--:|--:|--:|
+        | hif | 9 | 7 | 2 | 0 |
+        | **all** | **9** | **7** | **2** | **0** |
+    """
+    columns = ("cases", "refused", "loaded", "findings")
+    lines = [
+        f"In {_duration(round(report['seconds']))} with {report['workers']} processes:",
+        "",
+        "| parser | files | refused | loaded and used | findings |",
+        "|---|--:|--:|--:|--:|",
+    ]
+    for name, counts in sorted(report["parsers"].items()):
+        lines.append(f"| {name} | {' | '.join(_grouped(counts[one]) for one in columns)} |")
+    total = [sum(counts[one] for counts in report["parsers"].values()) for one in columns]
+    lines.append(f"| **all** | {' | '.join(f'**{_grouped(one)}**' for one in total)} |")
     return "\n".join(lines)
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from benchmarks import reliability
 from benchmarks.load import _complaints
+from fuzz.parsers import PARSERS
 
 ROOT = Path(__file__).parents[2]
 
@@ -37,7 +38,7 @@ def test_every_promise_names_a_test():
 def test_the_tables_are_those_of_the_recorded_counts():
     recorded = json.loads(reliability.RECORDED.read_text())
     page = reliability.PAGE.read_text()
-    assert reliability.with_tables(page, recorded) == page
+    assert reliability.with_tables(page, recorded, json.loads(reliability.FUZZED.read_text())) == page
 
 
 def test_nothing_was_lost_and_the_counts_are_those_of_tests_that_exist():
@@ -45,6 +46,13 @@ def test_nothing_was_lost_and_the_counts_are_those_of_tests_that_exist():
     assert sum(one["attempts"] for one in recorded["counts"]) > 5000
     assert not any(one["lost"] for one in recorded["counts"])
     assert {one["test"].rpartition("::")[2] for one in recorded["counts"]} <= names_of_tests()
+
+
+def test_the_fuzzer_ran_over_every_parser_and_found_nothing():
+    recorded = json.loads(reliability.FUZZED.read_text())
+    assert recorded["seconds"] >= 1800
+    assert set(recorded["parsers"]) == set(PARSERS)
+    assert not any(one["findings"] for one in recorded["parsers"].values())
 
 
 def test_growth_is_a_complaint():
