@@ -208,5 +208,46 @@ def test_a_csv_file_may_separate_columns_as_excel_does(tmp_path, separator, numb
     found = {"Kunde": ["Ann", "Bob"], "Größe": [3.5, None], "Ort": ["Köln", None]}
     assert table_files.read_file(path).to_pydict() == found
     assert table_files.header(path) == list(found)
-    path.write_text('"a;b"\n1\n')  # a single column
-    assert table_files.header(path) == ["a;b"]
+
+
+@pytest.mark.parametrize(
+    ("content", "names"),
+    [
+        ('"a;b"\n1\n', ["a;b"]),
+        ("notes; remarks\nlate\n", ["notes; remarks"]),
+        ('notes\n"late; damaged"\n', ["notes"]),
+        ('"notes"\nlate; damaged\nlost; found\n', ["notes"]),
+        ('Kunde;"Preis, EUR"\r\nAnn;3,5\r\n', ["Kunde", "Preis, EUR"]),
+        ("Kunde;Ort;Preis, EUR\nAnn;Ulm;3,5\n", ["Kunde", "Ort", "Preis, EUR"]),
+        ('customer,"a;b;c"\nAnn,"1;2;3"\n', ["customer", "a;b;c"]),
+        ('customer,note\nAnn,"late;\ndamaged"\n', ["customer", "note"]),
+        ('customer\tsize\nAnn\t5"\nBob\t6"\n', ["customer", "size"]),
+        ("\ufeffKunde;Ort", ["Kunde", "Ort"]),
+        ("a;b,c;d\n1;2,3;4\n", ["a", "b,c", "d"]),
+        ("a;b,c\n1;2,3\n", ["a;b", "c"]),
+    ],
+)
+def test_the_separator_gives_header_and_first_row_equally_many_cells(tmp_path, content, names):
+    path = tmp_path / "kunden.csv"
+    path.write_text(content, encoding="utf-8", newline="")
+    assert table_files.header(path) == names
+
+
+def test_a_long_row_does_not_hide_the_separator(tmp_path, monkeypatch):
+    path = tmp_path / "kunden.csv"
+    path.write_text("Kunde;Ort\nAnn;Ulm\n")
+    for size in (8, 12, 16):  # in the header, in the first row, and at its end
+        monkeypatch.setattr(table_files, "_START", size)
+        assert table_files.separator(path) == ";"
+
+
+def test_only_numbers_with_a_comma_are_decimals(tmp_path):
+    path = tmp_path / "kunden.csv"
+    path.write_text("Telefon;Preis;Datum\n+49170,1234567;1,234;1,5\n+49170,1234568;-,5;3.4.\n+49170;7;\n")
+    assert table_files.read_file(path).to_pydict() == {
+        "Telefon": ["+49170,1234567", "+49170,1234568", "+49170"],
+        "Preis": [1.234, -0.5, 7.0],
+        "Datum": ["1,5", "3.4.", None],
+    }
+    texts = pa.table({"Telefon": ["+491701234567", None], "Nummer": ["0049170", "0049171"], "leer": ["", ""]})
+    assert table_files._with_decimal_commas(pa, texts, ()).equals(texts)

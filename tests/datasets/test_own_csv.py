@@ -108,7 +108,7 @@ def test_two_classes_may_be_called_minus_one_and_one(clubs):
     [
         (b"id,club\n", "incidences: the table must have at least one row"),
         (b"", "the table must have a column for the vertex; got no column: the file is empty"),
-        (b"id;club\np01;chess\n", "column for the hyperedge; got only 'id;club'. Separate columns by commas"),
+        (b"id;club\np01\n", "column for the hyperedge; got only 'id;club'. Separate columns by commas"),
         ("id,clüb\np01,chess\n".encode("latin-1"), "clubs.csv must be text in UTF-8"),
     ],
     ids=["header only", "empty", "semicolons", "Latin-1"],

@@ -322,6 +322,21 @@ def test_the_command_propagates_csv_files(spark, data, x, H, tmp_path, capsys):
     assert "must not exist yet" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("content", "names"),
+    [
+        ('Kunde;"Preis, EUR"\r\nAnn;3,5\r\n', ["Kunde", "Preis, EUR"]),
+        ("notes; remarks\nlate\n", ["notes; remarks"]),
+        ("\ufeffKunde\tOrt\n\nAnn\tUlm\n", ["Kunde", "Ort"]),
+        ('customer,"a;b;c"\nAnn,"1;2;3"\n', ["customer", "a;b;c"]),
+    ],
+)
+def test_csv_files_are_separated_as_elsewhere(spark, tmp_path, content, names):
+    path = tmp_path / "kunden.csv"
+    path.write_text(content, encoding="utf-8", newline="")
+    assert files.read(spark, "--features", str(path)).columns == names
+
+
 @pytest.mark.usefixtures("shared")
 def test_the_command_leaves_nothing_behind_after_an_error(data, x, tmp_path, capsys):
     data.to_parquet(tmp_path / "orders.parquet")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from hypergnn._utils.checks import check_choice
 from hypergnn._utils.extras import import_extra
+from hypergnn._utils.separators import separator_of
 
 if TYPE_CHECKING:
     import pyarrow
@@ -19,6 +20,8 @@ ENDINGS = (".csv", ".parquet")
 AnyPath = str | os.PathLike[str]
 Files = AnyPath | Sequence[AnyPath]
 """A file, a list of files, or a folder."""
+_START = 1 << 20
+"""Characters of a file that decide about its separator."""
 
 
 def is_file(table: Any) -> bool:
@@ -68,7 +71,7 @@ def header(path: AnyPath) -> list[str]:
 
 
 def separator(path: AnyPath) -> str:
-    r"""What separates the columns of a ``.csv`` file: a semicolon or a tab if its header has no comma but one of these.
+    r"""What separates the columns of a ``.csv`` file: a comma, a semicolon or a tab, see :func:`separator_of`.
 
     Example:
         >>> import tempfile, pathlib
@@ -79,15 +82,10 @@ def separator(path: AnyPath) -> str:
         (';', ['Kunde', 'Ort'])
     """
     with open(path, encoding="utf-8-sig", newline="") as file:
-        names = next(csv.reader(file), [])
-        if len(names) != 1:
-            return ","
-        counts = {}
-        for one in (";", "\t"):
-            file.seek(0)
-            counts[one] = len(next(csv.reader(file, delimiter=one), []))
-    best = max(counts, key=lambda one: counts[one])
-    return best if counts[best] > 1 else ","
+        start = file.read(_START)
+    if len(start) == _START:  # the last line may be cut
+        start = start.rpartition("\n")[0] or start
+    return separator_of(start)
 
 
 def check_unique(names: Iterable[Any]) -> None:
@@ -125,6 +123,8 @@ def shown(path: Files) -> str:
 
 def read_file(path: Files, *, text: Sequence[str] = (), columns: Sequence[str] | None = None) -> pyarrow.Table:
     r"""Read ``.csv`` or ``.parquet`` files; an empty field is a missing value.
+
+    Where semicolons separate the columns of a CSV file, a comma is the decimal point: ``1,234`` is 1.234.
 
     Args:
         path: A file; a list of files of one kind, whose rows follow each other; or a folder of such files, in the order
@@ -217,13 +217,17 @@ def _read_csv(pyarrow: Any, path: Path, text: Sequence[str], columns: Sequence[s
 
 
 def _with_decimal_commas(pyarrow: Any, table: pyarrow.Table, text: Sequence[str]) -> pyarrow.Table:
-    """Turn columns of text such as 3,5 into numbers: where semicolons separate columns, a comma may be the point."""
+    """Turn columns of text such as 3,5 into numbers: where semicolons separate columns, a comma may be the point.
+
+    Text in which no cell has a comma stays text, and so does what starts with a plus, such as numbers of telephones.
+    """
     compute = import_extra("pyarrow.compute", "tables")
     for place, field in enumerate(table.schema):
         if field.name in text or not pyarrow.types.is_string(field.type):
             continue
         column = table.column(place)
-        if compute.all(compute.match_substring_regex(column, r"^[+-]?[0-9]*,?[0-9]+$")).as_py():
+        is_number = compute.match_substring_regex(column, r"^-?[0-9]*,?[0-9]+$")
+        if compute.all(is_number).as_py() and compute.any(compute.match_substring(column, ",")).as_py():
             numbers = compute.cast(compute.replace_substring(column, ",", "."), pyarrow.float64())
             table = table.set_column(place, field.name, numbers)
     return table

@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from hypergnn._utils.separators import separator_of
 from hypergnn.spark.frames import check_column, named
 from hypergnn.spark.sessions import reason_of
 
@@ -37,9 +38,9 @@ def read(session: SparkSession, option: str, path: str) -> DataFrame:
     """A .csv file or folder with a header, or Parquet files; raise if there is none."""
     try:
         if path.rstrip("/").endswith(".csv"):
-            frame = session.read.csv(path, header=True, inferSchema=True)
-            other = [one for one in (";", "\t") if one in frame.columns[0]] if len(frame.columns) == 1 else []
-            return session.read.csv(path, header=True, inferSchema=True, sep=other[0]) if other else frame
+            lines = session.read.text(path).where(F.length("value") > 0).head(2)
+            between = separator_of("\n".join(line.value for line in lines))
+            return session.read.csv(path, header=True, inferSchema=True, sep=between)
         return session.read.parquet(path)
     except (AnalysisException, Py4JJavaError) as error:
         raise ValueError(
