@@ -10,6 +10,7 @@ from sklearn.datasets import load_wine
 
 import hypergnn as hg
 from hypergnn import reference
+from hypergnn.estimators import later as later_rows
 from hypergnn.estimators.later import as_hypergraph, read_later
 
 NAMES = ["tea", "milk", "nail", "saw"]
@@ -269,3 +270,31 @@ def test_new_rows_without_memberships_are_a_guess_and_warn():
     alone.fit(None, ["home", None, "work", None], memberships=orders.assign(who=range(4)))
     with pytest.raises(ValueError, match=r"Swap them: memberships\[\['who', 'what'\]\]"):
         alone.predict(None, memberships=bought)
+
+
+def test_rows_without_names_may_share_ids_with_hyperedges():
+    training = hg.Hypergraph.from_hyperedges([[0], [1], [0]], n_vertices=2, hyperedge_names=[10, 11, 12])
+    only_new = pd.DataFrame({"customer": [12, 13, 13], "product": [17, 17, 18]})
+    later = read_later(training, as_hypergraph(None, only_new, None, None, training))
+    assert later.memberships.toarray().tolist() == [[0, 0, 0], [0, 0, 0]]
+    assert later.brought.n_hyperedges == 2
+    without = pd.DataFrame({"customer": [12], "product": [None]})  # joins nothing
+    assert as_hypergraph(None, without, None, None, training).n_incidences == 0
+    swapped = pd.DataFrame({"product": [12, 11], "customer": [17, 18]})
+    with pytest.raises(ValueError, match=r"Swap them: memberships\[\['customer', 'product'\]\]"):
+        as_hypergraph(None, swapped, None, None, training)
+
+
+def test_the_order_of_columns_is_checked_only_if_a_row_is_unknown(monkeypatch):
+    seen = []
+    real = later_rows._texts
+    monkeypatch.setattr(later_rows, "_texts", lambda values: seen.append(len(values)) or real(values))
+    names = np.array(["ann", "bob", "eve"])
+    good = pd.DataFrame({"who": ["ann", "bob"], "what": ["tea", "nail"], "where": ["Ulm", "Bonn"]})
+    as_hypergraph(None, good[["who", "what"]], 3, names)
+    assert seen == []
+    with pytest.raises(ValueError, match="the rows are in 'who', and 'what' is the first"):
+        as_hypergraph(None, good[["what", "where", "who"]], 3, names)
+    assert seen == [3, 2, 2, 2]  # the names once, then each column
+    with pytest.raises(ValueError, match="memberships must name rows of X"):
+        as_hypergraph(None, good.assign(who=["ann", "kim"])[["who", "what"]], 3, names)

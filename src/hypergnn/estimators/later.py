@@ -87,9 +87,10 @@ def _from_pairs(table: Any, n_rows: int | None, names: Names | None, training: H
     columns = read_table(table).columns
     vertex, *others = columns
     rows = names if names is not None or n_rows is None else np.arange(n_rows)
-    _check_order(columns, rows, training)
     if rows is not None:
-        _check_rows(columns[vertex], vertex, rows)
+        _check_rows(columns, rows)
+    elif training is not None and training.hyperedge_names is not None:
+        _check_order(columns, training.hyperedge_names)
     asked = _columns_of(training)
     if asked and not (len(others) == 1 and _are_tuples(columns[others[0]])):
         chosen = [name for name in others if name in asked]
@@ -120,40 +121,50 @@ def _are_tuples(column: Any) -> bool:
     return all(isinstance(one, tuple) for one in encode(column).values)
 
 
-def _check_order(columns: Mapping[Any, Any], rows: Names | None, training: Hypergraph | None) -> None:
-    """Raise if the columns are swapped: the first names no row, or hyperedges of training, and another names rows."""
+def _check_rows(columns: Mapping[Any, Any], rows: Names) -> None:
+    """Raise if memberships name a row that X does not have, or have the columns swapped."""
+    (name, column), *others = columns.items()
+    found, known = encode(column).values, set(comparable(rows))
+    unknown = [one for one in comparable(found) if one not in known]
+    if not unknown:
+        return
+    texts = _texts(rows)
+    if not _texts(found) & texts:
+        for other, cells in others:
+            values = _texts(encode(cells).values)
+            if values and values <= texts:
+                raise _swapped(name, other)
+    raise ValueError(
+        f"memberships must name rows of X, which are called {quoted(rows.tolist(), 2)}; {len(unknown)} others are "
+        f"{quoted(unknown, 2)}. Make the ids the index of X, e.g. X.set_index({name!r}), and leave the memberships "
+        "of other rows out."
+    )
+
+
+def _check_order(columns: Mapping[Any, Any], hyperedges: Names) -> None:
+    """Raise if the columns are swapped: the first names only hyperedges of training, and another none of them.
+
+    This is for rows without names. Rows and hyperedges may have ids in common, such as 7.
+    """
     (first, column), *others = columns.items()
-    found = _texts(encode(column).values)
+    found, known = _texts(encode(column).values), _texts(hyperedges)
+    if not found or not found <= known:
+        return
     for name, other in others:
         values = _texts(encode(other).values)
-        if rows is not None:
-            known = _texts(rows)
-            swapped = bool(values) and values <= known and not found & known
-        else:
-            names = None if training is None else training.hyperedge_names
-            known = set() if names is None else _texts(names)
-            swapped = bool(found & known) and not values & known
-        if swapped and found:
-            raise ValueError(
-                f"memberships must have the row in the first column, then the hyperedge; the rows are in {name!r}, and "
-                f"{first!r} is the first. Swap them: memberships[[{name!r}, {first!r}]]."
-            )
+        if values and not values & known:
+            raise _swapped(first, name)
+
+
+def _swapped(first: Any, rows: Any) -> ValueError:
+    return ValueError(
+        f"memberships must have the row in the first column, then the hyperedge; the rows are in {rows!r}, and "
+        f"{first!r} is the first. Swap them: memberships[[{rows!r}, {first!r}]]."
+    )
 
 
 def _texts(values: Any) -> set[str]:
     return {str(one) for one in values.tolist()}
-
-
-def _check_rows(column: Any, name: Any, rows: Names) -> None:
-    """Raise if memberships name a row that X does not have."""
-    found = set(comparable(rows))
-    unknown = [one for one in comparable(encode(column).values) if one not in found]
-    if unknown:
-        raise ValueError(
-            f"memberships must name rows of X, which are called {quoted(rows.tolist(), 2)}; {len(unknown)} others are "
-            f"{quoted(unknown, 2)}. Make the ids the index of X, e.g. X.set_index({name!r}), and leave the memberships "
-            "of other rows out."
-        )
 
 
 def read_later(H: Hypergraph, R: Hypergraph) -> Later:
