@@ -49,3 +49,15 @@ def test_the_training_of_a_network_ends_when_its_time_is_over(monkeypatch):
     data = hg.datasets.from_tables(incidences=orders, labels={"who": [*range(12)], "label": ["a", "b"] * 6})
     (found,) = compare(data, ["hyper-conv"], splits=1, max_time=0.2)
     assert 0 <= found.accuracy[0] <= 100
+
+
+@pytest.mark.parametrize("name", ["hypergraph-classifier", "hyper-conv"])
+def test_there_may_be_no_limit_of_time(name, monkeypatch):
+    quick = hg.Config(max_epochs=2, hidden=2, heads=1)
+    monkeypatch.setattr("hypergnn.estimators.comparison.paper_config", lambda _, model: replace(quick, model=model))
+    orders = {"who": [*range(12)], "what": [place % 2 for place in range(12)]}
+    data = hg.datasets.from_tables(incidences=orders, labels={"who": [*range(12)], "label": ["a", "b"] * 6})
+    (found,) = compare(data, [name], splits=1, max_time=None)
+    assert 0 <= found.accuracy[0] <= 100
+    with pytest.raises(ValueError, match="max_time must be"):
+        compare(data, [name], splits=1, max_time=-1)

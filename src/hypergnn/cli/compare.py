@@ -41,7 +41,11 @@ def register(commands: Commands) -> None:
     parser.add_argument("--list", action="store_true", help="list the names of all models and exit")
     parser.add_argument("--splits", type=int, default=10, metavar="N", help="random splits (default: %(default)s)")
     parser.add_argument(
-        "--max-time", type=float, default=60.0, metavar="S", help="seconds for a fit of each network (default: 60)"
+        "--max-time",
+        type=float,
+        default=60.0,
+        metavar="S",
+        help="seconds for a fit of our classifier or a network (default: 60)",
     )
     parser.add_argument("--page", metavar="FILE", help="also write a page, an .html file")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -16,12 +17,12 @@ from sklearn.naive_bayes import BernoulliNB, GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
-from hypergnn._utils.checks import check_choice, check_number, check_size
+from hypergnn._utils.checks import check_choice, check_size
 from hypergnn.datasets import Dataset
 from hypergnn.datasets.splits import stratified_split
 from hypergnn.estimators.classifier import HypergraphClassifier
 from hypergnn.estimators.compute import one_thread
-from hypergnn.estimators.selection.budget import TimeLimitWarning
+from hypergnn.estimators.selection.budget import TimeLimitWarning, check_max_time
 from hypergnn.experiments.comparison import Compared, ranked
 from hypergnn.kernels.stopwatch import stopwatch
 from hypergnn.models import KINDS, paper_config
@@ -59,7 +60,7 @@ def compare(
     models: Sequence[str] | None = None,
     splits: int = 10,
     *,
-    max_time: float = 60.0,
+    max_time: float | None = 60.0,
     on_split: Callable[[str, Sequence[float]], None] | None = None,
 ) -> list[Compared]:
     """Compare classifiers on random splits of the labelled vertices, the best first.
@@ -73,7 +74,7 @@ def compare(
             if omitted.
         splits: Number of splits; split ``i`` has the seed ``i``, for all classifiers.
         max_time: Seconds for each fit of our classifier, as in :class:`hypergnn.HypergraphClassifier`, and of a
-            network, whose training then ends with the epoch; compiling kernels does not count.
+            network, whose training then ends with the epoch; compiling kernels does not count. ``None``: no limit.
         on_split: Called after each split with the name of a classifier and its accuracies so far.
 
     Raises:
@@ -87,7 +88,7 @@ def compare(
         ['nearest-neighbours', 'naive-bayes']
     """
     names = checked_names(models, splits)
-    check_number("max_time", max_time)
+    max_time = check_max_time(max_time)
     x = data.x if sparse.issparse(data.x) else np.float32(StandardScaler().fit_transform(data.x))
     drawn = [stratified_split(data.y, seed, val=_SHARES[0], test=_SHARES[1]) for seed in range(splits)]
     accuracy: dict[str, list[float]] = {}
@@ -124,7 +125,7 @@ def _without_links() -> list[str]:
     return [name for name, kind in KINDS.items() if "graph" not in kind.structures]
 
 
-def _accuracy(name: str, data: Dataset, parts: tuple[Ids, Ids, Ids], seed: int, max_time: float) -> float:
+def _accuracy(name: str, data: Dataset, parts: tuple[Ids, Ids, Ids], seed: int, max_time: float | None) -> float:
     """The test accuracy of one classifier on one split, in percent."""
     train, val, test = parts
     if name in KINDS:
@@ -133,8 +134,9 @@ def _accuracy(name: str, data: Dataset, parts: tuple[Ids, Ids, Ids], seed: int, 
             config = replace(config, feature_scaling="none")
         split = replace(data, train=train, val=val, test=test)
         plan = Plan.of(Task.of(split, config), config)
+        limit = math.inf if max_time is None else max_time
         with one_thread(), stopwatch() as watch:
-            (trial,) = train_network(plan, config, [0], on_losses=lambda _, __: watch.worked() > max_time)
+            (trial,) = train_network(plan, config, [0], on_losses=lambda _, __: watch.worked() > limit)
         return float(trial.accuracy["test"])
     known = np.concatenate([train, val])
     if name == OWN:
