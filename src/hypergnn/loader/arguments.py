@@ -16,7 +16,7 @@ from hypergnn.structures.directed import DirectedHypergraph
 from hypergnn.structures.hypergraph import Hypergraph
 
 MOST_LAYERS = 10_000
-"""As for networks."""
+"""More cannot be computed in a reasonable time; networks have the same limit."""
 
 
 def as_fanout(fanout: Any, depth: int | None = None) -> list[Fanout]:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal
 
 from hypergnn._utils.checks import check_choice, check_flag, check_number, check_size
-from hypergnn.loader.arguments import as_fanout
+from hypergnn.loader.arguments import MOST_LAYERS, as_fanout
 from hypergnn.models.catalogue import KINDS
 from hypergnn.models.recipes import recipe_of
 from hypergnn.structures.base import DIRECTIONS, Direction
@@ -15,7 +15,7 @@ from hypergnn.structures.base import DIRECTIONS, Direction
 Residual = Literal["none", "initial"]
 Norm = Literal["none", "pair"]
 Activation = Literal["elu", "relu"]
-_MOST = {"hidden": 1 << 24, "heads": 1 << 24, "depth": 10_000, "steps": 10_000, "draws": 10_000}
+_MOST = {"hidden": 1 << 24, "heads": 1 << 24, "depth": MOST_LAYERS, "steps": 10_000, "draws": 10_000}
 """Larger networks cannot be made, or not in a reasonable time."""
 _OF_RESIDUAL = ("alpha", "theta", "layer_decay")
 _OF_RANDOM = ("steps", "draws", "row_dropout", "consistency", "temperature")
