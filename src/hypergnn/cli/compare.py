@@ -27,8 +27,8 @@ def register(commands: Commands) -> None:
     parser = commands.add_parser(
         "compare",
         help="Compare networks with scikit-learn's classifiers on your data.",
-        description="Train classifiers on the same random splits and test each against the best. Quicker: --model "
-        "NAME, --splits 3, --max-time 10.",
+        description="Train classifiers on the same random splits and test each against the best.\n"
+        "Quicker: --model NAME, --splits 3, --max-time 10.",
         usage="hypergnn compare [DATASET | --incidences FILE ...] [options]",
         epilog=EXAMPLE.format("compare", " --label segment"),
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -45,7 +45,7 @@ def register(commands: Commands) -> None:
         type=float,
         default=60.0,
         metavar="S",
-        help="seconds for a fit of our classifier or a network (default: 60)",
+        help="seconds to fit our classifier or a network (default: 60)",
     )
     parser.add_argument("--page", metavar="FILE", help="also write a page, an .html file")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
