@@ -150,7 +150,7 @@ def load(figures: Mapping[str, Any] | None) -> str:
 
 
 def _duration(seconds: float) -> str:
-    return f"{seconds:g} seconds" if seconds < 120 else f"{seconds / 60:g} minutes"
+    return f"{seconds:g} seconds" if seconds < 120 else f"{round(seconds / 60, 1):g} minutes"
 
 
 def _grouped(number: int) -> str:
