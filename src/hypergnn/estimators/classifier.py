@@ -21,7 +21,7 @@ from hypergnn.estimators.base import HypergraphEstimator, check_labels_order
 from hypergnn.estimators.classes import PredictsClasses
 from hypergnn.estimators.compute import all_threads, capped, one_thread
 from hypergnn.estimators.events import FromEvents
-from hypergnn.estimators.growing import GrowsRows, all_or_nothing, check_can_continue, is_one_network
+from hypergnn.estimators.growing import GrowsRows, check_can_continue, is_one_network
 from hypergnn.estimators.labels import encode_known, encode_labels
 from hypergnn.estimators.later import Later
 from hypergnn.estimators.learning import OF_CLASSES, generator
@@ -33,6 +33,7 @@ from hypergnn.estimators.selection.report import Lines
 from hypergnn.estimators.selection.search import select
 from hypergnn.estimators.selection.views import Views
 from hypergnn.estimators.weights import as_sample_weight, check_counts, class_weights, combined
+from hypergnn.estimators.whole_fits import all_or_nothing, check_same_meaning, meaning_of, whole_or_not
 from hypergnn.explanations import Explanation, explain
 from hypergnn.models import Network
 from hypergnn.persistence.models import SavedModel
@@ -215,6 +216,7 @@ class HypergraphClassifier(FromEvents, GrowsRows, PredictsClasses, HypergraphEst
         self.on_epoch = on_epoch
         self.random_state = random_state
 
+    @whole_or_not
     def fit(
         self,
         X: Any,
@@ -246,6 +248,7 @@ class HypergraphClassifier(FromEvents, GrowsRows, PredictsClasses, HypergraphEst
         self, X: Any, y: Any, sample_weight: Any, hypergraph: Hypergraph | None, memberships: Any, classes: Any = None
     ) -> HypergraphClassifier:
         check_choice("model", self.model, ("auto", *self._models))
+        before = meaning_of(self)
         self._build(X, hypergraph, memberships)
         if y is None:
             raise ValueError("HypergraphClassifier requires y to be passed, but the target y is None")
@@ -260,6 +263,7 @@ class HypergraphClassifier(FromEvents, GrowsRows, PredictsClasses, HypergraphEst
         if classes is not None:
             self.classes_ = np.unique(np.asarray(classes))
             codes = encode_known(y, n_rows, self.classes_)
+        check_same_meaning(self, before)
         self._learn(codes, as_sample_weight(sample_weight, n_rows), continues=False)
         return self
 

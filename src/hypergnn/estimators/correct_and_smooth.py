@@ -24,6 +24,7 @@ from hypergnn.estimators.selection.candidates import all_classes
 from hypergnn.estimators.selection.known import Known, divide
 from hypergnn.estimators.selection.smoothing import FOLDS, Smoother, choose
 from hypergnn.estimators.weights import as_sample_weight, check_counts
+from hypergnn.estimators.whole_fits import whole_or_not
 from hypergnn.structures.hypergraph import Hypergraph
 
 Floats = npt.NDArray[np.float64]
@@ -98,6 +99,7 @@ class CorrectAndSmooth(PredictsClasses, MetaEstimatorMixin, HypergraphEstimator)
             tags.input_tags.sparse &= get_tags(self.estimator).input_tags.sparse
         return tags
 
+    @whole_or_not
     def fit(
         self,
         X: Any,

@@ -17,6 +17,7 @@ from hypergnn.estimators.compute import as_features, one_thread
 from hypergnn.estimators.labels import encode_labels
 from hypergnn.estimators.later import Later
 from hypergnn.estimators.weights import as_sample_weight, check_counts
+from hypergnn.estimators.whole_fits import check_same_meaning, meaning_of, whole_or_not
 from hypergnn.functional import hypergraph_conv
 from hypergnn.functional.projection import to_dense
 from hypergnn.models import KINDS
@@ -125,6 +126,7 @@ class HypergraphEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Hyp
         tags.transformer_tags.preserves_dtype = []
         return tags
 
+    @whole_or_not
     def fit(
         self,
         X: Any,
@@ -143,7 +145,9 @@ class HypergraphEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Hyp
             hypergraph: As in :meth:`HypergraphClassifier.fit`.
             memberships: As in :meth:`HypergraphClassifier.fit`.
         """
+        before = meaning_of(self)
         self._build(X, hypergraph, memberships)
+        check_same_meaning(self, before)
         weight = as_sample_weight(sample_weight, self.hypergraph_.n_vertices)
         if self.trained:
             check_size("depth", self.depth, minimum=2)

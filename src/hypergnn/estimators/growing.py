@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -99,18 +97,6 @@ class GrowsRows(PlacesRows):
         self.hypergraph_ = growth.relation.hypergraph
         self._known = KnownRows(self._features)
         self._row_names = growth.names
-
-
-@contextmanager
-def all_or_nothing(estimator: Any) -> Iterator[None]:
-    """Restore the estimator if the block raises an exception."""
-    before = dict(vars(estimator))
-    try:
-        yield
-    except BaseException:
-        vars(estimator).clear()
-        vars(estimator).update(before)
-        raise
 
 
 def is_one_network(estimator: Any) -> bool:

@@ -246,8 +246,8 @@ def check_same_shapes(start: Mapping[str, Tensor], config: Config, task: Task) -
     if shapes[0] != shapes[1]:
         raise ValueError(
             "warm_start and partial_fit continue the previous network, which must have the same model, depth, width, "
-            f"number of features and number of outputs; that had {shapes[0]}, this has {shapes[1]}. Fit with "
-            "warm_start=False."
+            f"number of features and number of outputs; that had {shapes[0]}, this has {shapes[1]}. A new word, or the "
+            "first gap of a column, is a new feature. Fit with warm_start=False, or use partial_fit, which takes them."
         )
 
 

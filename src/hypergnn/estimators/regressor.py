@@ -18,7 +18,7 @@ from hypergnn._utils.checks import check_choice
 from hypergnn.estimators.base import HypergraphEstimator, check_labels_order
 from hypergnn.estimators.compute import capped, threads
 from hypergnn.estimators.events import FromEvents
-from hypergnn.estimators.growing import GrowsRows, all_or_nothing, check_can_continue, is_one_network
+from hypergnn.estimators.growing import GrowsRows, check_can_continue, is_one_network
 from hypergnn.estimators.later import Later
 from hypergnn.estimators.learning import MODELS, generator
 from hypergnn.estimators.members import candidates_for
@@ -28,6 +28,7 @@ from hypergnn.estimators.selection.views import Views
 from hypergnn.estimators.stacking import Stack, fit_stack
 from hypergnn.estimators.targets import check_all_known, read_targets, warn_of_few
 from hypergnn.estimators.weights import as_sample_weight
+from hypergnn.estimators.whole_fits import all_or_nothing, check_same_meaning, meaning_of, whole_or_not
 from hypergnn.explanations import Explanation
 from hypergnn.models import Network
 from hypergnn.structures.hypergraph import Hypergraph
@@ -158,6 +159,7 @@ class HypergraphRegressor(FromEvents, RegressorMixin, GrowsRows, HypergraphEstim
         tags.target_tags.multi_output = True
         return tags
 
+    @whole_or_not
     def fit(
         self,
         X: Any,
@@ -180,7 +182,9 @@ class HypergraphRegressor(FromEvents, RegressorMixin, GrowsRows, HypergraphEstim
             TypeError: If an argument has the wrong type.
             ValueError: If values or shapes are invalid, or no target is known.
         """
+        before = meaning_of(self)
         self._build(X, hypergraph, memberships)
+        check_same_meaning(self, before)
         check_choice("model", self.model, ("auto", *MODELS))
         if y is None:
             raise ValueError("HypergraphRegressor requires y to be passed, but the target y is None")
