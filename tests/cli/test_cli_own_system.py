@@ -140,7 +140,10 @@ def test_a_system_that_fails_is_a_line_and_an_exit_code(folder, monkeypatch, cap
         (["systems", "--system", "faulty_module:Bare"], "--system must name a dataclass with name, title,"),
         (["systems", "--system", "faulty_module:Plain"], "it is not a dataclass. See docs/own_system.md."),
         (["systems", "--system", "faulty_module:Odd"], "name of faulty_module:Odd must be lower-case letters"),
-        (["systems", "--system", "faulty_module:Taken"], "title of Taken must be new to systems; it has a row 'GCN*'"),
+        (
+            ["systems", "--system", "faulty_module:Taken"],
+            "title of Taken must be new; the table systems already has a row 'GCN*'",
+        ),
         (["baselines", "--system", "my_system:Smoothed"], "--system and --data must be combined with TABLE sota or"),
         (["systems", "--data", "nowhere"], "--data must be a folder with tables, or MODULE:FUNCTION; nowhere is"),
         (["systems", "--data", "."], "--data must hold incidences.csv and labels.csv"),

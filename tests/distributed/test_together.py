@@ -291,7 +291,7 @@ def state(seeds, value):
         best_loss=[0.5 + seed for seed in seeds],
         best_epoch=list(seeds),
         seconds=[1.0] * len(seeds),
-        curves=[{"train_loss": [float(seed)] * 9, "val_loss": []} for seed in seeds],
+        curves=[{"train_loss": [float(seed)] * 9, "val_loss": [0.5 + seed] * 9} for seed in seeds],
     )
 
 

@@ -244,5 +244,5 @@ def test_damage_is_noticed_where_it_is_drawn_from():
     wrong = H.incidence._replace(members=torch.full_like(H.incidence.members, 77))
     damaged = hg.Hypergraph(wrong, H.weight, H._vertex_degree, H._hyperedge_degree)
     for fanout in ((2, 2), None):
-        with pytest.raises(ValueError, match="the hypergraph is damaged"):
+        with pytest.raises(ValueError, match="the structure is damaged"):
             Sampler(damaged).block(np.arange(3), fanout, 0)

@@ -274,11 +274,14 @@ def test_modules_that_do_not_exist_are_refused():
 
 def test_parameters_must_be_finite(tmp_path):
     network = hg.Network(hg.Config(hidden=2), 3, 2)
+    node, tensors = written(network)
+    damaged = {name: torch.full_like(one, 255) for name, one in tensors.items()}  # bytes of NaN
+    with pytest.raises(ValueError, match="parameters that are not finite"):
+        Reader(damaged).read(node)
     with torch.no_grad():
         next(network.parameters()).fill_(float("nan"))
-    node, tensors = written(network)
-    with pytest.raises(ValueError, match="parameters that are not finite"):
-        Reader(tensors).read(node)
+    with pytest.raises(ValueError, match="must have finite parameters"):
+        written(network)
     hg.save(network, tmp_path / "network.safetensors")
     with pytest.warns(UserWarning, match="holds parameters that are not finite"):
         hg.load(tmp_path / "network.safetensors")

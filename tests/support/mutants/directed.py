@@ -96,7 +96,7 @@ MUTANTS = [
     ),
     Mutant(
         "partial_fit: half changed after a failure",
-        "hypergnn.estimators.growing:all_or_nothing",
+        "hypergnn.estimators.whole_fits:all_or_nothing",
         statement("update"),
         "vars(estimator).update(before, hypergraph_=None)",
         f"{GOING_ON}::test_a_failing_callback_changes_nothing",
