@@ -86,6 +86,7 @@ def called(model, rows):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
+@pytest.mark.filterwarnings("ignore:the model was fitted with memberships:UserWarning")
 def test_a_file_gives_the_same_predictions(tmp_path, case):
     model, rows = CASES[case]()
     hg.save(model, tmp_path / "model.safetensors")
