@@ -1,5 +1,6 @@
 import gc
 import random
+import sys
 import zlib
 from collections.abc import Iterator
 
@@ -43,11 +44,13 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Give each test random numbers of its own, whatever ran before it in this process."""
+    """Give each test random numbers and compiled code of its own, whatever ran before it in this process."""
     seed = zlib.crc32(item.nodeid.encode())
     random.seed(seed)
     np.random.seed(seed)
     torch.default_generator.manual_seed(seed)
+    if "torch._dynamo" in sys.modules:  # the limit of recompilations counts those of other tests
+        torch.compiler.reset()
 
 
 def pytest_sessionfinish() -> None:

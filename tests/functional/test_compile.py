@@ -118,7 +118,6 @@ def test_a_network_compiles_into_one_graph_without_a_warning(model, kind, traini
     _, (x, H, graph) = make("hyperedge e around vertex e")
     network = models.Network(models.Config(model=model, hidden=4, heads=2, dropout=0.5), 3, 2).train(training)
     features = x if kind == "dense" else SparseFeatures.from_scipy(sparse.csr_array(x.numpy()))
-    torch.compiler.reset()  # the limit of recompilations counts those of other networks
     compiled = torch.compile(network, fullgraph=True, backend="aot_eager")
     with caplog.at_level(logging.WARNING):
         torch.manual_seed(0)
@@ -134,7 +133,6 @@ def test_a_network_compiles_into_one_graph_without_a_warning(model, kind, traini
 @pytest.mark.parametrize("training", [True, False])
 def test_sparse_csr_features_run_uncompiled_within_a_compiled_network(training):
     """``torch.compile`` does not support sparse tensors at all: the graph breaks around them."""
-    torch.compiler.reset()
     network = models.Network(models.Config(hidden=4, heads=2, dropout=0.5), 3, 2).train(training)
     compiled = torch.compile(network, backend="aot_eager")
     for n_vertices in (5, 7, 9):  # of the second size on, torch takes sizes for variables

@@ -81,7 +81,6 @@ def test_trials_along_a_leading_axis_are_those_alone(kind):
 @pytest.mark.slow
 @OWN
 def test_it_compiles_into_one_graph(kind):
-    torch.compiler.reset()
     H, layer = structures.hypergraph("isolated vertex"), kind(3, 2, heads=2)
     x = torch.rand(H.n_vertices, 3)
     compiled = torch.compile(layer, fullgraph=True, backend="aot_eager")

@@ -37,9 +37,15 @@ def test_a_network_gives_the_weights_itself(network, expected, x):
     assert network.weighted(H) is network.weighted(H)
     assert network.weighted(network.weighted(H)) is network.weighted(H)
     torch.testing.assert_close(infer(network, H, x, batch_size=7), expected)
+    torch.testing.assert_close(Ensemble.of([network])(x, hypergraph=H).softmax(-1), expected.softmax(-1))
+
+
+@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf:UserWarning")  # torch's own look
+def test_a_compiled_network_makes_the_weights_beside_its_graph(network, expected, x):
     compiled = torch.compile(network, backend="eager")
     torch.testing.assert_close(compiled(x, hypergraph=H).detach(), expected)
-    torch.testing.assert_close(Ensemble.of([network])(x, hypergraph=H).softmax(-1), expected.softmax(-1))
+    in_one_graph = torch.compile(network, fullgraph=True, backend="eager")
+    torch.testing.assert_close(in_one_graph(x, hypergraph=network.weighted(H)).detach(), expected)
 
 
 def test_blocks_must_have_the_weights(network, expected, x):
