@@ -13,10 +13,10 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # those of the other tools
 PAGE = Path(__file__).parents[2] / "docs" / "tune.md"
 
 
-def recipe(first_line):
+def recipe(start, n_lines=3):
     blocks = re.findall(r"(?ms)^```\n(.*?)^```$", PAGE.read_text())
-    (found,) = [block for block in blocks if block.startswith(first_line)]
-    assert len(found.splitlines()) == 3
+    (found,) = [block for block in blocks if block.startswith(start)]
+    assert len(found.splitlines()) == n_lines
     return found
 
 
@@ -47,21 +47,22 @@ def test_mlflow(tmp_path, monkeypatch):
     assert 0 < last.data.metrics["loss"] < 1
 
 
-@pytest.mark.slow
-def test_optuna():
+@pytest.fixture
+def optuna():
     optuna = pytest.importorskip("optuna", reason="optuna is not installed")
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    study = run(recipe("import optuna"))["study"]
-    assert study.best_value > 0.8
+    return optuna
 
-    def objective(trial):
-        def prune(epoch, losses):
-            trial.report(float(losses.train[0]), epoch)
-            if epoch == 2:
-                raise optuna.TrialPruned
 
-        hg.HypergraphClassifier("mlp", on_epoch=prune).fit(*load_wine(return_X_y=True))
+@pytest.mark.slow
+@pytest.mark.usefixtures("optuna")
+def test_optuna():
+    assert run(recipe("import optuna\nobjective"))["study"].best_value > 0.8
 
-    study = optuna.create_study()
-    study.optimize(objective, n_trials=1)
-    assert study.trials[0].state == optuna.trial.TrialState.PRUNED
+
+@pytest.mark.slow
+def test_optuna_ends_hopeless_trials(optuna):
+    study = run(recipe("import optuna\ndef objective", n_lines=9))["study"]
+    ended = [trial for trial in study.trials if trial.state == optuna.trial.TrialState.PRUNED]
+    assert 0 < len(ended) < len(study.trials) == 10
+    assert study.best_value > -1

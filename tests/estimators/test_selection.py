@@ -211,6 +211,8 @@ def test_progress_is_shown_if_asked_for(wine, capsys):
     assert "logistic regression: accuracy" in capsys.readouterr().err
     hg.HypergraphClassifier(max_time=0, random_state=0).fit(X, y)
     assert capsys.readouterr().err == ""
+    hg.HypergraphRegressor(verbose=True, max_time=0, random_state=0).fit(X, X[:, 0])
+    assert "ridge, own features: R²" in capsys.readouterr().err
 
 
 def test_folds_hold_out_each_label_once_per_repetition_and_keep_classes_apart():

@@ -291,10 +291,11 @@ def test_parts_are_called_by_plain_words(kind, expected):
 
 
 def test_a_long_table_is_shortened_and_still_adds_up():
-    wide = hg.Hypergraph.from_hyperedges([[0, 1]] * 30, n_vertices=2)
+    wide, one_too_many = (hg.Hypergraph.from_hyperedges([[0, 1]] * n, n_vertices=2) for n in (30, 10))
     found = hg.explain(make(hg.HypergraphConv), wide, 0, random(2, 3))
     assert "21 others" in repr(found)
     assert len(repr(found).splitlines()) == 16
+    assert "1 other " in repr(hg.explain(make(hg.HypergraphConv), one_too_many, 0, random(2, 3)))
     bars = found.plot(top=5).axes[0].patches
     assert len(bars) == 6
     assert sum(bar.get_width() for bar in bars) == pytest.approx(found.logit)

@@ -6,7 +6,7 @@ import warnings
 import pytest
 import torch
 
-from hypergnn import DirectedHypergraph, Hypergraph, functional
+from hypergnn import DirectedHypergraph, Graph, Hypergraph, functional
 
 H = Hypergraph.from_hyperedges([[0, 1, 2], [1, 2, 3], []], 6)
 X, MESSAGES, VALUES = torch.rand(6, 2, 3), torch.rand(3, 2, 3), torch.rand(6, 2)
@@ -60,6 +60,11 @@ def test_scores_must_be_plain_numbers_where_the_structure_is(softmax):
 def test_slopes_must_be_finite(softmax, slope):
     with pytest.raises(ValueError, match="negative_slope must be a finite number"):
         softmax(SCORES, OF_HYPEREDGES, H, negative_slope=slope)
+    halves = torch.rand(2, 3), torch.rand(2, 3)
+    with pytest.raises(ValueError, match="negative_slope must be a finite number"):
+        functional.attention_incidence(X, None, H, *halves, negative_slope=slope)
+    with pytest.raises(ValueError, match="negative_slope must be a finite number"):
+        functional.attention_links(X, Graph.from_links([0], [1], 6), *halves, negative_slope=slope)
 
 
 def test_directed_hyperedges_must_be_a_list():

@@ -93,7 +93,8 @@ def as_column(values: Any, *, name: str) -> Any:
         return values
     array = as_array(values)
     if array.ndim != 1:
-        raise ValueError(f"{name} must be one-dimensional, one entry per row; got shape {array.shape}.")
+        hint = " A single row is a list with one dictionary." if array.ndim == 0 else ""
+        raise ValueError(f"{name} must be one-dimensional, one entry per row; got shape {array.shape}.{hint}")
     return array
 
 

@@ -17,7 +17,7 @@ from torch import Tensor
 from hypergnn._utils.checks import Names, find_named
 from hypergnn._utils.tables import row_names
 from hypergnn.estimators.attribution import Attribution, Predict, attribute
-from hypergnn.estimators.compute import as_features, n_rows_of, threads
+from hypergnn.estimators.compute import all_threads, as_features, n_rows_of, threads
 from hypergnn.estimators.known_rows import KnownRows
 from hypergnn.estimators.later import Later, as_hypergraph, read_later
 from hypergnn.estimators.row_names import find_rows, names_of_rows
@@ -166,7 +166,7 @@ class PlacesRows:
             features_of = self._relation.features_of
         elif isinstance(self._relation, TextRows):
             features_of = partial(_words_of, features[[number]])
-        with threads(self.n_jobs), torch.no_grad():
+        with all_threads(self.n_jobs), torch.no_grad():  # hundreds of small predictions
             base, change = attribute(predict, features, later, number, typical=typical, features_of=features_of)
         return Attribution(number, names, self.hypergraph_, later, base, change)
 

@@ -15,8 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from hypergnn._utils.checks import check_choice
+from hypergnn._utils.progress import showing
 from hypergnn.estimators.base import HypergraphEstimator, check_labels_order
-from hypergnn.estimators.compute import capped, threads
+from hypergnn.estimators.compute import all_threads, capped
 from hypergnn.estimators.events import FromEvents
 from hypergnn.estimators.growing import GrowsRows, check_can_continue, is_one_network
 from hypergnn.estimators.later import Later
@@ -24,6 +25,7 @@ from hypergnn.estimators.learning import MODELS, generator
 from hypergnn.estimators.members import candidates_for
 from hypergnn.estimators.regression_report import RegressionReport
 from hypergnn.estimators.selection.budget import check_max_time, warn_of_time
+from hypergnn.estimators.selection.report import Lines
 from hypergnn.estimators.selection.views import Views
 from hypergnn.estimators.stacking import Stack, fit_stack
 from hypergnn.estimators.targets import check_all_known, read_targets, warn_of_few
@@ -72,6 +74,7 @@ class HypergraphRegressor(FromEvents, RegressorMixin, GrowsRows, HypergraphEstim
             What is tried then depends on the speed of the machine, and so does the result, even with the same
             ``random_state``: a :class:`TimeLimitWarning` and ``report_`` say so. With ``None``, and with 0 for the
             first model only, the result depends on ``random_state`` alone.
+        verbose: Whether to show the progress of ``"auto"``.
         warm_start: Whether :meth:`fit` continues with the network of the previous fit; not with ``"auto"``.
         n_jobs: As in :class:`HypergraphClassifier`.
         device: Where to train networks.
@@ -124,6 +127,7 @@ class HypergraphRegressor(FromEvents, RegressorMixin, GrowsRows, HypergraphEstim
         validation_fraction: float = 0.2,
         n_epochs_no_change: int = 50,
         max_time: float | None = 60.0,
+        verbose: bool = False,
         warm_start: bool = False,
         n_jobs: int | None = None,
         device: Any = "cpu",
@@ -147,6 +151,7 @@ class HypergraphRegressor(FromEvents, RegressorMixin, GrowsRows, HypergraphEstim
         self.validation_fraction = validation_fraction
         self.n_epochs_no_change = n_epochs_no_change
         self.max_time = max_time
+        self.verbose = verbose
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.device = device
@@ -352,10 +357,11 @@ class HypergraphRegressor(FromEvents, RegressorMixin, GrowsRows, HypergraphEstim
         has_members = self._relation.has_members
         self._views = Views(self._features, self.hypergraph_, has_members=has_members, seed=seed, counts=self._is_given)
         n_outputs = self._targets.mean.size
-        with threads(self.n_jobs):
+        progress = showing(Lines(), quiet=not self.verbose)
+        with all_threads(self.n_jobs), progress as say:
             tried = candidates_for(self._views, rows.size, n_outputs, rng, capped(self.n_jobs), self._train_network)
             targets = self._targets.scaled[rows]
-            self._stack: Stack = fit_stack(tried, self._views, rows, targets, own, rng, max_time)
+            self._stack: Stack = fit_stack(tried, self._views, rows, targets, own, rng, max_time, say)
             scaled = self._stack.predict(self._views)
         self._views.forget()
         self.structure_gain_, self.structure_gain_std_ = self._stack.gain, self._stack.gain_error

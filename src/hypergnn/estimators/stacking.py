@@ -23,6 +23,7 @@ from sklearn.base import clone
 from hypergnn.estimators.compute import as_features
 from hypergnn.estimators.selection.budget import Budget, OutOfTimeError
 from hypergnn.estimators.selection.diffusion import received
+from hypergnn.estimators.selection.report import Say, telling_of_compilation
 from hypergnn.estimators.selection.views import NewViews, Views
 from hypergnn.functional import hypergraph_conv
 from hypergnn.kernels.stopwatch import stopwatch
@@ -196,6 +197,7 @@ def fit_stack(
     weight: Floats | None,
     rng: np.random.RandomState,
     max_time: float | None,
+    say: Say | None = None,
 ) -> Stack:
     """Weigh the candidates by cross-validation and fit those that count to all known rows.
 
@@ -208,11 +210,12 @@ def fit_stack(
         rng: Draws the folds.
         max_time: Seconds of work; a candidate that would not finish in time is not tried. Compiling kernels does not
             count. ``None`` for no limit.
+        say: Called with a line about each candidate.
     """
     folds = _folds(rows.size, rng)
-    with stopwatch() as watch:
+    with stopwatch(telling_of_compilation(say)) as watch:
         budget = Budget(max_time, watch)
-        tried, unseen, report, bounds = _cross_validated(candidates, views, rows, targets, weight, folds, budget)
+        tried, unseen, report, bounds = _cross_validated(candidates, views, rows, targets, weight, folds, budget, say)
         weights = _weights(unseen, targets, weight) if folds else np.array([1.0])
         for entry, share in zip((one for one in report if one["r2"] is not None), weights, strict=True):
             entry["weight"] = float(share)
@@ -235,6 +238,7 @@ def _cross_validated(
     weight: Floats | None,
     folds: Sequence[Ids],
     budget: Budget,
+    say: Say | None,
 ) -> tuple[list[Candidate], list[Floats], list[dict[str, Any]], list[Floats | None]]:
     """Try candidates while there is time; return them, their predictions of unseen targets, the report and bounds."""
     report: list[dict[str, Any]] = []
@@ -264,6 +268,8 @@ def _cross_validated(
         tried.append(one)
         unseen.append(out)
         report.append(_entry(one.name, _r2(targets, out, weight), seconds))
+        if say is not None:
+            say(f"{one.name}: R² {report[-1]['r2']:.3f}, {seconds:.1f} seconds")
     return tried, unseen, report, bounds
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -98,15 +99,18 @@ class Explanation:
     def plot(self, ax: Axes | None = None, *, top: int = 15) -> Figure:
         """Draw the contributions as bars. The figure is returned, not shown.
 
+        For a number, the axis says where the bars start: the prediction for a row of which nothing is known.
+
         Args:
             ax: The axes to draw on; a new figure if omitted.
             top: How many of the largest parts get their own bar; the rest share one.
         """
-        shown, rest = self._largest(top)
+        drawn = [cause for cause in self._causes() if self.is_class or cause.kind != "bias"]
+        shown, rest = drawn[:top], drawn[top:]
         labels = [shortened(cause.label) for cause in shown]
         heights = [cause.contribution for cause in shown]
         if rest:
-            labels.append(f"{len(rest)} others")
+            labels.append(_others(rest))
             heights.append(sum(cause.contribution for cause in rest))
         with quiet_axes(ax, "plot", (6.4, 1.2 + 0.3 * len(labels))) as axes:
             colours = ["tab:blue" if height >= 0 else "tab:red" for height in heights]
@@ -114,9 +118,13 @@ class Explanation:
             axes.set_yticks(range(len(labels)), [label.replace("$", r"\$") for label in labels])
             axes.invert_yaxis()
             axes.axvline(0, color="black", linewidth=0.8)
-            effect = "for (+) or against (−) the class" if self.is_class else "raises (+) or lowers (−) the prediction"
-            axes.set_xlabel(f"{effect}; sum {self.logit:.3f}")
-            axes.set_title(f"vertex {shortened(self.vertex_name)}: {shortened(self.target_name)}".replace("$", r"\$"))
+            title = f"vertex {shortened(self.vertex_name)}: {shortened(self.target_name)}"
+            if self.is_class:
+                axes.set_xlabel(f"for (+) or against (−) the class; sum {self.logit:.3f}")
+            else:
+                title = f"{title} {self.score:.6g}"
+                axes.set_xlabel(f"raises (+) or lowers (−) the prediction, from {self.logit - sum(heights):.6g}")
+            axes.set_title(title.replace("$", r"\$"))
         return axes.get_figure()  # type: ignore[return-value]
 
     def __repr__(self) -> str:
@@ -148,25 +156,31 @@ class Explanation:
 
     def _rows(self) -> list[list[Any]]:
         """The largest contributions, the sum of the others, and the sum of all."""
-        shown, rest = self._largest(_SHOWN)
-        rows: list[tuple[str, float, float | None]] = [*shown]
+        causes = self._causes()
+        shown, rest = causes[:_SHOWN], causes[_SHOWN:]
+        rows: list[tuple[str, float, float | None]] = [(one.label, one.contribution, one.attention) for one in shown]
         if rest:
-            rows.append((f"{len(rest)} others", sum(one.contribution for one in rest), None))
+            rows.append((_others(rest), sum(one.contribution for one in rest), None))
         rows.append(("sum", sum(part.contribution for part in self.parts), None))
         width = len(self._head())
+        largest = max((abs(contribution) for _, contribution, _ in rows), default=0.0)
+        decimals = 4 if self.is_class or not largest > 0 else max(0, 4 - math.floor(math.log10(largest)))
         return [
-            [label, _Signed(contribution), None if attention is None else _Share(attention)][:width]
+            [label, _Signed(contribution, decimals), None if attention is None else _Share(attention)][:width]
             for label, contribution, attention in rows
         ]
 
-    def _largest(self, top: int) -> tuple[list[_Cause], list[_Cause]]:
-        """The causes with the largest contributions and the others; the heads of the last layer are put together."""
+    def _causes(self) -> list[_Cause]:
+        """The causes, the largest contributions first; the heads of the last layer are put together."""
         found: dict[tuple[str, int | None, str | None], list[tuple[Part, str]]] = {}
         for part, label in zip(self.parts, self.labels, strict=True):
             found.setdefault((part.kind, part.number, part.direction), []).append((part, label))
         causes = [_Cause.of(own) for own in found.values()]
-        causes.sort(key=lambda cause: -abs(cause.contribution))
-        return causes[:top], causes[top:]
+        return sorted(causes, key=lambda cause: -abs(cause.contribution))
+
+
+def _others(rest: Sequence[_Cause]) -> str:
+    return "1 other" if len(rest) == 1 else f"{len(rest)} others"
 
 
 class _Cause(NamedTuple):
@@ -175,19 +189,27 @@ class _Cause(NamedTuple):
     label: str
     contribution: float
     attention: float | None
+    kind: str
 
     @classmethod
     def of(cls, parts: Sequence[tuple[Part, str]]) -> _Cause:
         attention = [part.attention for part, _ in parts if part.attention is not None]
         mean = sum(attention) / len(attention) if attention else None
-        return cls(parts[0][1], sum(part.contribution for part, _ in parts), mean)
+        return cls(parts[0][1], sum(part.contribution for part, _ in parts), mean, parts[0][0].kind)
 
 
 class _Signed(float):
-    """A number that is shown with its sign."""
+    """A number that is shown with its sign and so many decimals."""
+
+    def __new__(cls, value: float, decimals: int) -> _Signed:
+        own = super().__new__(cls, value)
+        own.decimals = decimals
+        return own
+
+    decimals: int
 
     def __format__(self, spec: str) -> str:
-        return super().__format__(f"+{spec}")
+        return super().__format__(f"+.{self.decimals}f")
 
 
 class _Share(float):

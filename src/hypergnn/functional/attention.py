@@ -15,7 +15,14 @@ from torch import Tensor
 
 from hypergnn import kernels
 from hypergnn._utils.checks import check_choice
-from hypergnn.functional.checks import Features, check_features, check_heads, check_hypergraph, check_like
+from hypergnn.functional.checks import (
+    Features,
+    check_features,
+    check_heads,
+    check_hypergraph,
+    check_like,
+    check_slope,
+)
 from hypergnn.functional.convolution import NORMALIZATIONS, Normalization, Scalings, gathered, inverse, sizes
 from hypergnn.functional.projection import to_dense
 from hypergnn.functional.shares import attend_in_parts, row_transition
@@ -106,6 +113,7 @@ def attention_incidence(
         tensor([1.0000, 0.5000, 0.5000])
     """
     check_choice("softmax_over", softmax_over, SOFTMAX_OVER)
+    check_slope(negative_slope)
     check_choice("of", of, ("senders", "receivers"))
     if of == "senders" and isinstance(H, Block) and not H.attention:
         raise ValueError(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -126,3 +128,9 @@ def check_heads(name: str, x: Tensor, n_rows: int, device: torch.device) -> None
         raise ValueError(f"{name} must have shape (..., {n_rows}, heads, features); got {tuple(x.shape)}.")
     rows = "vertex" if name == "x" else "hyperedge"
     check_features(x.flatten(-2) if is_tensor else x, n_rows, device, name=name, rows=rows)
+
+
+def check_slope(slope: object) -> None:
+    """Raise unless the slope of LeakyReLU is a finite number."""
+    if isinstance(slope, bool) or not isinstance(slope, (int, float)) or not math.isfinite(slope):
+        raise ValueError(f"negative_slope must be a finite number; got {slope!r}.")

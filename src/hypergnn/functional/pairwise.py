@@ -16,6 +16,7 @@ from hypergnn.functional.checks import (
     check_hypergraph,
     check_like,
     check_same_rows,
+    check_slope,
 )
 from hypergnn.functional.convolution import NORMALIZATIONS, Normalization, hypergraph_conv
 from hypergnn.functional.projection import project, project_if_cheaper
@@ -124,6 +125,7 @@ def attention_links(
         tensor([0.5000, 0.5000, 0.5000, 0.5000])
     """
     check_graph(graph)
+    check_slope(negative_slope)
     check_heads("x", x, graph.n_vertices, graph.device)
     check_like("a_target", a_target, x, tuple(x.shape[-2:]), "one entry per head and feature")
     check_like("a_source", a_source, x, tuple(x.shape[-2:]), "one entry per head and feature")

@@ -10,7 +10,6 @@ stand for those of the whole hypergraph. Sums with ``values`` are those over wha
 
 from __future__ import annotations
 
-import math
 from typing import Literal
 
 from torch import Tensor
@@ -18,7 +17,7 @@ from torch import Tensor
 from hypergnn import kernels
 from hypergnn._utils.checks import check_choice
 from hypergnn.functional.attention import attend_over_vertices
-from hypergnn.functional.checks import WIDE, check_heads, check_hypergraph, check_like, check_plain
+from hypergnn.functional.checks import WIDE, check_heads, check_hypergraph, check_like, check_plain, check_slope
 from hypergnn.functional.means import hyperedge_mean, vertex_mean
 from hypergnn.structures.base import TwoSided
 from hypergnn.structures.incidence import Incidence
@@ -176,7 +175,7 @@ def softmax_over_hyperedges(
     """
     check_hypergraph(H)
     _check_scores(vertex_score, hyperedge_score, H.n_receivers, H)
-    _check_slope(negative_slope)
+    check_slope(negative_slope)
     return kernels.attend(vertex_score, hyperedge_score, H.receivers, negative_slope)
 
 
@@ -203,7 +202,7 @@ def softmax_over_members(
     """
     check_hypergraph(H)
     _check_scores(vertex_score, hyperedge_score, H.n_vertices, H)
-    _check_slope(negative_slope)
+    check_slope(negative_slope)
     return attend_over_vertices(vertex_score, hyperedge_score, H, H.senders, negative_slope)
 
 
@@ -349,11 +348,6 @@ def _check_scores(vertex_score: Tensor, hyperedge_score: Tensor, n_rows: int, H:
     like = hyperedge_score
     check_like("vertex_score", vertex_score, like, (n_rows, heads), "one entry per vertex and head")
     check_like("hyperedge_score", hyperedge_score, like, (H.n_hyperedges, heads), "one entry per hyperedge and head")
-
-
-def _check_slope(slope: object) -> None:
-    if isinstance(slope, bool) or not isinstance(slope, (int, float)) or not math.isfinite(slope):
-        raise ValueError(f"negative_slope must be a finite number; got {slope!r}.")
 
 
 def _check_number_type(name: str, tensor: object) -> None:

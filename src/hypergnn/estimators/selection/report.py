@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -143,6 +144,17 @@ def difference_error(difference: Array) -> float:
 
 def _percent(value: float, error: float) -> str:
     return f"{100 * value:.1f} ± {100 * error:.1f}"
+
+
+Say = Callable[[str], None]
+"""Shows a line of progress."""
+
+
+def telling_of_compilation(say: Say | None) -> Callable[[], None] | None:
+    """What a stopwatch calls when kernels have to be compiled."""
+    if say is None:
+        return None
+    return lambda: say("compiling the kernels, once on this machine; this takes about a minute")
 
 
 class Lines:

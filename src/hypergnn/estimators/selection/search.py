@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -31,7 +31,14 @@ from hypergnn.estimators.selection.mixture import (
     towards_the_most_accurate,
 )
 from hypergnn.estimators.selection.network import OfNetwork
-from hypergnn.estimators.selection.report import Report, Tried, difference_error, share_error
+from hypergnn.estimators.selection.report import (
+    Report,
+    Say,
+    Tried,
+    difference_error,
+    share_error,
+    telling_of_compilation,
+)
 from hypergnn.estimators.selection.spread import Smoothed, Spread, WithLabels
 from hypergnn.estimators.selection.views import NewViews, Views
 from hypergnn.kernels.stopwatch import Stopwatch, stopwatch
@@ -81,7 +88,7 @@ class Result:
 
 
 def select(
-    context: Context, networks: Sequence[OfNetwork], max_time: float | None, say: Callable[[str], None] | None
+    context: Context, networks: Sequence[OfNetwork], max_time: float | None, say: Say | None
 ) -> tuple[Mixture, Report]:
     """Compare the candidates by cross-validation within the labels, and fit a mixture of the good ones.
 
@@ -92,12 +99,7 @@ def select(
             count. ``None`` for no limit.
         say: Called with a line about each candidate.
     """
-
-    def on_compile() -> None:
-        if say is not None:
-            say("compiling the kernels, once on this machine; this takes about a minute")
-
-    with stopwatch(on_compile) as watch:
+    with stopwatch(telling_of_compilation(say)) as watch:
         budget = Budget(max_time, watch, _SHARE)
         return _select(replace(context, budget=budget), networks, budget, say)
 
@@ -106,7 +108,7 @@ def _select(
     context: Context,
     networks: Sequence[OfNetwork],
     budget: Budget,
-    say: Callable[[str], None] | None,
+    say: Say | None,
 ) -> tuple[Mixture, Report]:
     views, known = context.views, context.known
     results: list[Result] = []
@@ -192,7 +194,7 @@ def _to_smooth(results: list[Result], context: Context) -> Linear | Forest | Non
     return cast(Linear | Forest, max(plain, key=lambda one: one.right.mean()).candidate) if plain else None
 
 
-def _try(candidate: Candidate, context: Context, say: Callable[[str], None] | None, watch: Stopwatch) -> Result:
+def _try(candidate: Candidate, context: Context, say: Say | None, watch: Stopwatch) -> Result:
     start = watch.worked()
     known = context.known
     raw = candidate.score(context)
