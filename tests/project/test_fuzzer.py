@@ -21,7 +21,7 @@ from fuzz.workers import case_of
 ROOT = Path(__file__).parents[2]
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="workers are forked")
 
-CASES = 90
+CASES = 60
 """Cases of each parser: half a minute in all. ``make fuzz`` runs many more."""
 
 # A parser with every fault: which one depends on the first byte of the file.
