@@ -79,7 +79,14 @@ LINES = (
         None,
     ),
     Line("Pubmed: accuracy, sampled against full batch, points", "batches", "pubmed", ("difference",), 0.5, True),
-    Line("200 thousand generated vertices: the same, points", "batches", "generated", ("difference",), 0.5, True),
+    *(
+        Line(f"200 thousand generated vertices, {how}: the same, points", "batches", "generated", place, 0.5, True)
+        for how, place in (
+            ("fan-out 5x5", ("alone", "difference")),
+            ("fan-out 10x10", ("with_more_draws", "difference")),
+            ("fan-out 5x5 and control variates", ("with_control_variates", "difference")),
+        )
+    ),
     Line(
         "two shards against one process with two threads: time of a step",
         "several",
