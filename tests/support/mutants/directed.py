@@ -33,7 +33,7 @@ MUTANTS = [
     ),
     Mutant(
         "explanation: directions of a hyperedge put together",
-        "hypergnn.explanations:Explanation._largest",
+        "hypergnn.explanations:Explanation._causes",
         name("part.direction"),
         "None",
         f"{EXPLAINED}::test_both_directions_of_a_hyperedge_have_parts_of_their_own",

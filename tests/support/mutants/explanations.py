@@ -9,7 +9,7 @@ SIGNED = f"{TESTS}::test_contributions_are_shown_with_their_sign_and_the_largest
 MUTANTS = [
     Mutant(
         "explanation: largest positive ones first",
-        "hypergnn.explanations:Explanation._largest",
+        "hypergnn.explanations:Explanation._causes",
         call("abs"),
         "cause.contribution",
         SIGNED,
