@@ -99,6 +99,12 @@ def test_numbers_of_a_regressor_are_split_in_their_units():
     assert "raises the prediction" in repr(why)
     with pytest.raises(ValueError, match=r"^output must be from 0 to 1; got 2\.$"):
         model.explain(3, output=2)
+    assert f" {why.score:+.2f}\n" in f"{why!r}\n"  # decimals that fit its size
+    axes = why.plot().axes[0]
+    assert axes.get_title() == f"vertex 3: output 0 {why.score:.6g}"
+    start = float(axes.get_xlabel().rpartition(" ")[2])  # the prediction for a row of which nothing is known
+    assert start + sum(bar.get_width() for bar in axes.patches) == pytest.approx(why.score, rel=1e-4)
+    assert len(axes.patches) == len(why.parts) - 1
 
 
 def test_rows_and_classes_that_do_not_exist_are_refused(classifier):

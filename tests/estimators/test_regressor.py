@@ -11,6 +11,7 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import Ridge, RidgeCV
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import hypergnn as hg
 from hypergnn.estimators import TimeLimitWarning
@@ -256,3 +257,19 @@ def test_predictions_beyond_the_range_of_numbers_are_refused():
     targets = read_targets(np.array([-1e308, 1e308]), 2, None)
     with pytest.raises(ValueError, match="a prediction is not finite: y is close to the largest number"):
         targets.restore(np.array([[3.0]]))
+
+
+def test_one_thread_of_every_library_is_used_unless_more_are_asked_for(monkeypatch):
+    """Boosting would start one per core, and beside another process they mostly wait for each other."""
+    seen, fit = [], OfScikitLearn.fit
+
+    def looking(*given):
+        seen.append(max(one["num_threads"] for one in threadpool_info() if one["user_api"] == "openmp"))
+        return fit(*given)
+
+    monkeypatch.setattr(OfScikitLearn, "fit", looking)
+    x = np.random.default_rng(0).normal(size=(30, 2))
+    with threadpool_limits(2, "openmp"):
+        hg.HypergraphRegressor(max_time=0, random_state=0).fit(x, x[:, 0])
+    assert seen
+    assert set(seen) == {1}

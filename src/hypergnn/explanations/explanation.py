@@ -164,7 +164,8 @@ class Explanation:
         rows.append(("sum", sum(part.contribution for part in self.parts), None))
         width = len(self._head())
         largest = max((abs(contribution) for _, contribution, _ in rows), default=0.0)
-        decimals = 4 if self.is_class or not largest > 0 else max(0, 4 - math.floor(math.log10(largest)))
+        fits = not self.is_class and 0 < largest < math.inf
+        decimals = max(0, 4 - math.floor(math.log10(largest))) if fits else 4
         return [
             [label, _Signed(contribution, decimals), None if attention is None else _Share(attention)][:width]
             for label, contribution, attention in rows
@@ -201,12 +202,12 @@ class _Cause(NamedTuple):
 class _Signed(float):
     """A number that is shown with its sign and so many decimals."""
 
+    decimals: int
+
     def __new__(cls, value: float, decimals: int) -> _Signed:
         own = super().__new__(cls, value)
         own.decimals = decimals
         return own
-
-    decimals: int
 
     def __format__(self, spec: str) -> str:
         return super().__format__(f"+.{self.decimals}f")
