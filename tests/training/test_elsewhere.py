@@ -1,5 +1,6 @@
 """Trials on a real Dask cluster and a real Ray, each started once: equal to local ones, also when workers are lost."""
 
+import builtins
 import contextlib
 import os
 import signal
@@ -206,10 +207,12 @@ def ray():
     ray = pytest.importorskip("ray")
     from ray.util.joblib import register_ray
 
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error")
-    register_ray()
-    yield ray
-    ray.shutdown()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(builtins, "print", print)  # Ray replaces it when it starts, and leaves it so
+        ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error")
+        register_ray()
+        yield ray
+        ray.shutdown()
 
 
 @pytest.mark.slow
