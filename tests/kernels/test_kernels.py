@@ -27,6 +27,7 @@ from hypergnn.kernels import (
     matmul,
     ops,
     portable,
+    relu_dropout,
     segment_softmax,
     segment_sum,
     transition,
@@ -278,26 +279,29 @@ def test_gradients_of_many_heads_are_those_of_few(monkeypatch, features):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("activated", [elu_dropout, relu_dropout])
 @pytest.mark.parametrize("dropout", [None, Dropout(0.4, KEYS)])
-def test_elu_with_dropout_and_its_gradients(dropout):
+def test_activation_with_dropout_and_its_gradients(dropout, activated):
+    activation = torch.nn.functional.elu if activated is elu_dropout else torch.relu
     x, bias = (3 * random(2, 8, 5)).requires_grad_(), random(2, 5).requires_grad_()
-    expected = torch.nn.functional.elu((x + bias.unsqueeze(1)).detach())
+    expected = activation((x + bias.unsqueeze(1)).detach())
     if dropout is not None:
         expected = portable.seeded_dropout(expected, *dropout)
-    torch.testing.assert_close(elu_dropout(x, bias, dropout), expected)
-    torch.testing.assert_close(elu_dropout(x + bias.unsqueeze(1), None, dropout), expected)
-    assert gradcheck(lambda x, bias: elu_dropout(x, bias, dropout), (x, bias))
-    assert gradgradcheck(lambda x, bias: elu_dropout(x, bias, dropout), (x, bias))
-    assert gradcheck(lambda x: elu_dropout(x, None, dropout), x)
+    torch.testing.assert_close(activated(x, bias, dropout), expected)
+    torch.testing.assert_close(activated(x + bias.unsqueeze(1), None, dropout), expected)
+    assert gradcheck(lambda x, bias: activated(x, bias, dropout), (x, bias))
+    assert gradgradcheck(lambda x, bias: activated(x, bias, dropout), (x, bias))
+    assert gradcheck(lambda x: activated(x, None, dropout), x)
 
 
+@pytest.mark.parametrize("activated", [elu_dropout, relu_dropout])
 @pytest.mark.parametrize("backend", ["numba", "torch"])
-def test_some_rows_are_dropped_as_they_are_among_all(backend, monkeypatch):
+def test_some_rows_are_dropped_as_they_are_among_all(backend, activated, monkeypatch):
     monkeypatch.setattr(dispatch, "wanted", backend)
     rows = torch.tensor([0, 3, 4, 9], dtype=torch.int32)
     x, bias = random(2, 10, 7).requires_grad_(), random(2, 7).requires_grad_()
-    whole = elu_dropout(x, bias, Dropout(0.4, KEYS)).index_select(1, rows)
-    part = elu_dropout(x.index_select(1, rows), bias, Dropout(0.4, KEYS, rows))
+    whole = activated(x, bias, Dropout(0.4, KEYS)).index_select(1, rows)
+    part = activated(x.index_select(1, rows), bias, Dropout(0.4, KEYS, rows))
     torch.testing.assert_close(part, whole)
     found, expected = (torch.autograd.grad(one.square().sum(), (x, bias)) for one in (part, whole))
     torch.testing.assert_close(found, expected)
@@ -385,6 +389,7 @@ def test_nan_is_propagated(dtype, heads):
             assert softmax[:2].isnan().all()
             assert (softmax[2:] == 0.5).all()
     assert elu_dropout(torch.full((1, 3, 8), torch.nan, dtype=dtype)).isnan().all()
+    assert relu_dropout(torch.full((1, 3, 8), torch.nan, dtype=dtype)).isnan().all()
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -436,7 +441,7 @@ def test_zero_trials_and_zero_features_are_allowed(trials, features):
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["single", "double"])
-@pytest.mark.parametrize("width", [1, 7, 8, 9, 16, 23, 40])
+@pytest.mark.parametrize("width", [1, 7, 8, 9, 16, 23, 32, 40, 72])
 def test_a_row_of_a_product_does_not_depend_on_its_neighbours(width, dtype):
     x, projection = random(1, 29, 21).to(dtype), random(2, 21, width).to(dtype)
     product = backend.matmul(x, projection)
@@ -770,6 +775,8 @@ def test_torch_accepts_the_fused_operators():
     rows = torch.arange(H.n_vertices, dtype=torch.int32)
     opcheck(fused.elu_dropout.traced, (x[:, :, 0].detach().requires_grad_(), None, 0.4, KEYS, rows))
     opcheck(fused.elu_dropout.traced, (x, None, 0.0, None, None))
+    opcheck(fused.relu_dropout.traced, (x, random(2, 3).requires_grad_(), 0.4, KEYS, None))
+    opcheck(fused.relu_dropout.traced, (x[:, :, 0].detach().requires_grad_(), None, 0.4, KEYS, rows))
     opcheck(fused.value_sums.traced, (values, random(1, H.n_vertices), *by))
     opcheck(fused.value_sums.traced, (values, None, *by))
     opcheck(fused.inverse.traced, (values, True, 0.1))

@@ -119,6 +119,7 @@ def of_kernels() -> list[tuple[Callable[..., Any], dict[str, Any]]]:
         ),
         (kernels.seeded_dropout, {"x": torch.rand(2, N, 3), "dropout": Dropout(0.5, KEYS, torch.arange(N))}),
         (kernels.elu_dropout, {"x": torch.rand(2, N, 3), "bias": torch.rand(3), "dropout": Dropout(0.5, KEYS)}),
+        (kernels.relu_dropout, {"x": torch.rand(2, N, 3), "bias": torch.rand(3), "dropout": Dropout(0.5, KEYS)}),
         (kernels.inverse, {"degree": x, "root": True, "least": 0.0}),
     ]
 

@@ -38,6 +38,7 @@ __all__ = [
     "inverse",
     "matmul",
     "pair_dot",
+    "relu_dropout",
     "seeded_dropout",
     "segment_max",
     "segment_softmax",
@@ -320,12 +321,21 @@ def seeded_dropout(x: Tensor, dropout: Dropout) -> Tensor:
 
 def elu_dropout(x: Tensor, bias: Tensor | None = None, dropout: Dropout | None = None) -> Tensor:
     """ELU of ``x`` ``(trials or none, ..., N, F)`` plus ``bias`` ``(trials or none, F)``, then dropout if given."""
+    return _activated("elu_dropout", x, bias, dropout)
+
+
+def relu_dropout(x: Tensor, bias: Tensor | None = None, dropout: Dropout | None = None) -> Tensor:
+    """The same with ReLU."""
+    return _activated("relu_dropout", x, bias, dropout)
+
+
+def _activated(name: str, x: Tensor, bias: Tensor | None, dropout: Dropout | None) -> Tensor:
     checks.check_dense("x", x, 2)
     rate, keys, places = (0.0, None, None) if dropout is None else dropout
     x, bias = _of_trials(x, bias)
     if dropout is not None:
         checks.check_draws(x, x.shape[0] if x.dim() > 2 else 1, prod(x.shape[1:-1] or x.shape[:1]), dropout)
-    activated: Tensor = _steps(x).elu_dropout(x, bias, rate, keys, places)
+    activated: Tensor = getattr(_steps(x), name)(x, bias, rate, keys, places)
     return activated
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
-from torch.nn.functional import elu, leaky_relu
+from torch.nn.functional import elu, leaky_relu, relu
 
 from hypergnn.kernels import ops
 from hypergnn.structures.incidence import Incidence
@@ -84,9 +84,20 @@ def elu_dropout(x: Tensor, bias: Tensor | None, rate: float, keys: Tensor | None
 
     The bias is ``(trials, F)``. Without an axis of trials ``x`` is ``(N, F)`` and the bias ``(F,)``.
     """
-    if bias is not None:
-        x = x + (bias.reshape(bias.shape[0], *[1] * (x.dim() - 2), bias.shape[1]) if x.dim() > 2 else bias)
-    return elu(x) if keys is None else ops.seeded_dropout(elu(x), rate, keys, places)
+    activated = elu(_with_bias(x, bias))
+    return activated if keys is None else ops.seeded_dropout(activated, rate, keys, places)
+
+
+def relu_dropout(x: Tensor, bias: Tensor | None, rate: float, keys: Tensor | None, places: Tensor | None) -> Tensor:
+    """The same with ReLU."""
+    activated = relu(_with_bias(x, bias))
+    return activated if keys is None else ops.seeded_dropout(activated, rate, keys, places)
+
+
+def _with_bias(x: Tensor, bias: Tensor | None) -> Tensor:
+    if bias is None:
+        return x
+    return x + (bias.reshape(bias.shape[0], *[1] * (x.dim() - 2), bias.shape[1]) if x.dim() > 2 else bias)
 
 
 def cross_entropy(scores: Tensor, classes: Tensor, rows: Tensor) -> Tensor:

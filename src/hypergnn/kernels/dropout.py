@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hypergnn.kernels import Dropout, elu_dropout, seeded_dropout
+from hypergnn.kernels import Dropout, elu_dropout, relu_dropout, seeded_dropout
 from hypergnn.kernels.dispatch import is_compiled
 from hypergnn.kernels.ops import is_plain
 
@@ -124,16 +124,14 @@ def unseeded_dropout(x: Tensor, rate: float) -> Tensor:
 
 
 def activate(x: Tensor, bias: Tensor | None, rate: float, of: object = None, *, by: str = "elu") -> Tensor:
-    """ELU of ``x`` plus ``bias``, or ReLU, then :func:`dropout`; with ELU in one step if that is seeded."""
-    if by == "relu":
-        dropped = dropout(x if bias is None else x + bias.unsqueeze(-2), rate, of)  # the order makes no difference
-        return torch.relu(x) if dropped is x else dropped.relu_()
+    """ELU of ``x`` plus ``bias``, or ReLU, then :func:`dropout`, in one step if that is seeded."""
+    activated = relu_dropout if by == "relu" else elu_dropout
     drawn = draw(rate, of) if rate > 0 else None
     if x.dim() > 3 and bias is not None:  # the trials of the bias come last of the axes before the rows
         x, bias = x + bias.unsqueeze(-2), None
     if drawn is None:
-        return dropout(elu_dropout(x, bias), rate)
-    return elu_dropout(_of_trials(x, drawn), bias, drawn)
+        return dropout(activated(x, bias), rate)
+    return activated(_of_trials(x, drawn), bias, drawn)
 
 
 def draw(rate: float, of: object = None) -> Dropout | None:

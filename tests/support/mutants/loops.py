@@ -145,6 +145,13 @@ MUTANTS = [
         "hypergnn.kernels.cpu.pointwise_loops:elu_dropout_gradient",
         value("change", "scale", "given"),
         "come[k] * scale",
-        f"{TESTS}::test_elu_with_dropout_and_its_gradients",
+        f"{TESTS}::test_activation_with_dropout_and_its_gradients",
+    ),
+    compiled(
+        "compiled: gradient of ReLU without the scale of dropout",
+        "hypergnn.kernels.cpu.pointwise_loops:relu_dropout_gradient",
+        value("made", "scale"),
+        "come[k] if given[k] > zero else zero",
+        f"{TESTS}::test_activation_with_dropout_and_its_gradients",
     ),
 ]

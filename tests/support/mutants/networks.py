@@ -43,7 +43,7 @@ MUTANTS = [
     Mutant(
         "seeded dropout forgotten after the activation",
         "hypergnn.kernels.dropout:activate",
-        argument("elu_dropout", 2),
+        argument("activated", 2),
         "None",
         DROPOUT,
     ),

@@ -23,6 +23,8 @@ from hypergnn.kernels.cpu.pointwise import (
     elu_dropout_gradient,
     inverse,
     inverse_gradient,
+    relu_dropout,
+    relu_dropout_gradient,
     seeded_dropout,
 )
 from hypergnn.kernels.cpu.pooling import segment_argmax
@@ -45,6 +47,8 @@ __all__ = [
     "inverse_gradient",
     "matmul",
     "matmul_backward",
+    "relu_dropout",
+    "relu_dropout_gradient",
     "row_dots",
     "scale_rows",
     "seeded_dropout",

@@ -416,6 +416,34 @@ elu_dropout = Operator(
 )
 
 
+def _backward_relu_dropout(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+    output, *_ = ctx.saved_tensors
+    if not ops.is_differentiated():
+        grad_x, grad_bias = relu_dropout_gradient(grad, output, ctx.has_bias, ctx.rate)
+    else:
+        grad_x = grad * ((output > 0) * (1 / (1 - ctx.rate)))
+        grad_bias = grad_x.flatten(1, -2).sum(1) if grad_x.dim() > 2 else grad_x.sum(0)
+    return grad_x, grad_bias if ctx.has_bias else None
+
+
+relu_dropout_gradient = Operator(
+    "relu_dropout_gradient",
+    ("Tensor grad", "Tensor y", "bool has_bias", "float rate"),
+    backend.relu_dropout_gradient,
+    _fake_elu_dropout_gradient,
+    n_results=2,
+)
+relu_dropout = Operator(
+    "relu_dropout",
+    ("Tensor x", "Tensor? bias", *_DRAWING),
+    backend.relu_dropout,
+    _fake_elu_dropout,
+    _save_elu_dropout,
+    _backward_relu_dropout,
+    composed.relu_dropout,
+)
+
+
 def _cross_entropy(scores: Tensor, classes: Tensor, rows: Tensor) -> Tensor:
     return backend.cross_entropy(scores, classes, rows)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
+from llvmlite.binding import get_host_cpu_features
 from numba import types
 from numba.core import cgutils
 
@@ -17,12 +18,16 @@ from hypergnn.kernels.cpu.simd import FUSE, WIDTH, WORD, at, constant, intrinsic
 
 MANY, SOME = 8, 6
 """Rows of a tile with eight columns, and with sixteen: as many sums as fit into the registers."""
+WIDE = 12
+"""The same with 32 columns, where registers hold 16 numbers in single precision."""
+HAS_WIDE = bool(get_host_cpu_features().get("avx512f", False))
+"""Whether they do."""
 BLOCK = 48
 """Rows that are multiplied by all columns before the next ones: they stay in the nearest cache. Whole tiles of both."""
 
 
-def _tiler(n_rows: int, n_vectors: int) -> Any:
-    """An intrinsic for a tile of a product, ``n_rows`` by ``8 * n_vectors``: ``out[r, c] = Σ_k x[r, k] y[k, c]``.
+def _tiler(n_rows: int, n_vectors: int, lanes: int) -> Any:
+    """An intrinsic for a tile of a product, ``n_rows`` by ``lanes * n_vectors``: ``out[r, c] = Σ_k x[r, k] y[k, c]``.
 
     All three start at the tile's first row or column; ``x`` has ``depth`` columns in all, ``y`` and ``out`` ``width``.
     """
@@ -33,20 +38,20 @@ def _tiler(n_rows: int, n_vectors: int) -> Any:
             x, depth, y, width, out, _ = values
             kind, one = context.get_value_type(number), ir.Constant(WORD, 1)
             starts = [builder.mul(depth, ir.Constant(WORD, r)) for r in range(n_rows)]
-            zero = constant(kind, 0.0)
+            zero = constant(kind, 0.0, lanes)
             totals = [[cgutils.alloca_once_value(builder, zero) for _ in range(n_vectors)] for _ in starts]
             with cgutils.for_range_slice(builder, ir.Constant(WORD, 0), depth, one, WORD) as (k, _):
                 line = builder.mul(k, width)
-                columns = [load(builder, y, plus(builder, line, WIDTH * v), kind) for v in range(n_vectors)]
+                columns = [load(builder, y, plus(builder, line, lanes * v), kind, lanes) for v in range(n_vectors)]
                 for start, row in zip(starts, totals, strict=True):
-                    factor = repeat(builder, builder.load(at(builder, x, builder.add(start, k), kind)))
+                    factor = repeat(builder, builder.load(at(builder, x, builder.add(start, k), kind)), lanes)
                     for total, column in zip(row, columns, strict=True):
                         product = builder.fmul(factor, column, FUSE)
                         builder.store(builder.fadd(builder.load(total), product, FUSE), total)
             for r, row in enumerate(totals):
                 first = builder.mul(width, ir.Constant(WORD, r))
                 for v, total in enumerate(row):
-                    store(builder, builder.load(total), out, plus(builder, first, WIDTH * v))
+                    store(builder, builder.load(total), out, plus(builder, first, lanes * v))
             return context.get_dummy_value()
 
         return types.void(*[types.intp] * 5, number), emit
@@ -54,9 +59,9 @@ def _tiler(n_rows: int, n_vectors: int) -> Any:
     return multiply
 
 
-def _sweeper(n_rows: int, n_vectors: int) -> Kernel:
+def _sweeper(n_rows: int, n_vectors: int, lanes: int = WIDTH) -> Kernel:
     """A function that computes some columns of all rows, ``n_rows`` at a time and then one by one."""
-    several, single = _tiler(n_rows, n_vectors), _tiler(1, n_vectors)
+    several, single = _tiler(n_rows, n_vectors, lanes), _tiler(1, n_vectors, lanes)
 
     @inlined
     def sweep(x: int, depth: int, y: int, width: int, out: int, rows: int, number: float, size: int) -> None:
@@ -71,7 +76,7 @@ def _sweeper(n_rows: int, n_vectors: int) -> Kernel:
     return sweep
 
 
-_by_8, _by_16 = _sweeper(MANY, 1), _sweeper(SOME, 2)
+_by_8, _by_16, _by_32 = _sweeper(MANY, 1), _sweeper(SOME, 2), _sweeper(WIDE, 2, 16)
 
 
 @compiled
@@ -98,6 +103,9 @@ def product(x: Array, projection: Array, out: Array, start: int, stop: int) -> N
         for n in range(start, stop, BLOCK):
             rows, of_rows, to_rows = min(BLOCK, stop - n), given + n * depth * size, made + n * width * size
             column = 0
+            while HAS_WIDE and size == 4 and column + 32 <= width:
+                _by_32(of_rows, depth, columns + column * size, width, to_rows + column * size, rows, number, size)
+                column += 32
             while column + 16 <= width:
                 _by_16(of_rows, depth, columns + column * size, width, to_rows + column * size, rows, number, size)
                 column += 16

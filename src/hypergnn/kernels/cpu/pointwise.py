@@ -51,11 +51,28 @@ def seeded_dropout(x: Tensor, rate: float, keys: Tensor, places: Tensor | None) 
 
 def elu_dropout(x: Tensor, bias: Tensor | None, rate: float, keys: Tensor | None, places: Tensor | None) -> Tensor:
     """As :func:`hypergnn.kernels.composed.elu_dropout`."""
+    return _activated(pointwise_loops.elu_dropout, 8, x, bias, rate, keys, places)
+
+
+def relu_dropout(x: Tensor, bias: Tensor | None, rate: float, keys: Tensor | None, places: Tensor | None) -> Tensor:
+    """As :func:`hypergnn.kernels.composed.relu_dropout`."""
+    return _activated(pointwise_loops.relu_dropout, 4, x, bias, rate, keys, places)
+
+
+def _activated(
+    loop: Callable[..., None],
+    cost: int,
+    x: Tensor,
+    bias: Tensor | None,
+    rate: float,
+    keys: Tensor | None,
+    places: Tensor | None,
+) -> Tensor:
     out = new(x, *x.shape)
     given, made = _by_trial(x), _by_trial(out)
     drawing = drawing_of(keys, rate, given.dtype)
     arrays = (given, bias_of(bias, given), *drawing, index_of(places), made)
-    threads.by_range(pointwise_loops.elu_dropout, made.shape[1], 8 * made.size, *arrays)
+    threads.by_range(loop, made.shape[1], cost * made.size, *arrays)
     return out
 
 
@@ -68,12 +85,24 @@ def elu_dropout_gradient(
     places: Tensor | None,
 ) -> tuple[Tensor, Tensor]:
     """Gradients of :func:`elu_dropout` from its result ``y``, for ``x`` and for the bias."""
+    drawing = (*drawing_of(keys, rate, y.numpy().dtype), index_of(places))
+    return _activated_gradient(pointwise_loops.elu_dropout_gradient, grad, y, has_bias, *drawing)
+
+
+def relu_dropout_gradient(grad: Tensor, y: Tensor, has_bias: bool, rate: float) -> tuple[Tensor, Tensor]:
+    """Gradients of :func:`relu_dropout` from its result ``y``, for ``x`` and for the bias."""
+    *_, scale = drawing_of(None, rate, y.numpy().dtype)
+    return _activated_gradient(pointwise_loops.relu_dropout_gradient, grad, y, has_bias, scale)
+
+
+def _activated_gradient(
+    loop: Callable[..., None], grad: Tensor, y: Tensor, has_bias: bool, *drawing: object
+) -> tuple[Tensor, Tensor]:
     made = _by_trial(y)
     out, grads = new(y, *y.shape), array_of(grad).reshape(made.shape)
     blocks = -(-made.shape[1] // pointwise_loops.BLOCK)
     parts = np.empty((made.shape[0], blocks, made.shape[2] if has_bias else 0), made.dtype)
-    arrays = (grads, made, *drawing_of(keys, rate, made.dtype), index_of(places), _by_trial(out), parts)
-    threads.by_range(pointwise_loops.elu_dropout_gradient, blocks, 4 * made.size, *arrays)
+    threads.by_range(loop, blocks, 4 * made.size, grads, made, *drawing, _by_trial(out), parts)
     by_bias = torch.from_numpy(parts.sum(1))
     return out, by_bias if y.dim() > 2 else by_bias[0]
 

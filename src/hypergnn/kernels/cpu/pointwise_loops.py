@@ -178,6 +178,67 @@ def elu_dropout_gradient(
 
 
 @compiled
+def relu_dropout(
+    x: Array,
+    bias: Array,
+    keys: Array,
+    threshold: int,
+    scale: float,
+    places: Array,
+    out: Array,
+    start: int,
+    stop: int,
+) -> None:
+    """ReLU of ``x`` ``(trials, N, F)`` plus ``bias`` ``(trials, F)``, dropped if there are keys."""
+    zero, width = x.dtype.type(0), x.shape[2]
+    step = max(1, STRETCH // max(width, 1))
+    added = np.zeros((step, width), x.dtype)
+    numbers = np.empty(step * width if keys.size else 0, np.uint32)
+    for trial in range(x.shape[0]):
+        if bias.size:
+            added[:] = bias[trial]
+        plus = added.reshape(-1)
+        for low in range(start, stop, step):
+            high = min(low + step, stop)
+            made = out[trial, low:high].reshape(-1)
+            given = x[trial, low:high].reshape(-1)
+            if keys.size:
+                _number(places, low, high, width, numbers)
+                first, second = keys[trial, 0], keys[trial, 1]
+                for k in range(made.size):
+                    value = scale * (given[k] + plus[k])
+                    value = zero if value < zero else value  # NaN remains
+                    made[k] = value if random_bits(numbers[k], first, second) >= threshold else zero
+            else:
+                for k in range(made.size):
+                    value = given[k] + plus[k]
+                    made[k] = zero if value < zero else value
+
+
+@compiled
+def relu_dropout_gradient(grad: Array, y: Array, scale: float, out: Array, parts: Array, start: int, stop: int) -> None:
+    """Gradient of :func:`relu_dropout` from its result ``y``, and its sum over each block of rows for the bias.
+
+    What was dropped or negative is 0, so nothing is drawn again.
+    """
+    zero, width = y.dtype.type(0), y.shape[2]
+    for trial in range(y.shape[0]):
+        for block in range(start, stop):
+            low, high = block * BLOCK, min((block + 1) * BLOCK, y.shape[1])
+            given, come = y[trial, low:high].reshape(-1), grad[trial, low:high].reshape(-1)
+            made = out[trial, low:high].reshape(-1)
+            for k in range(made.size):
+                made[k] = come[k] * scale if given[k] > zero else zero
+            if parts.size:
+                total = parts[trial, block]
+                total[:] = 0
+                for n in range(low, high):
+                    row = out[trial, n]
+                    for k in range(width):
+                        total[k] += row[k]
+
+
+@compiled
 def inverse(degree: Array, root: bool, least: float, out: Array, start: int, stop: int) -> None:
     """``1 / degree`` or its square root, for flat arrays; 0 for degrees of at most ``least``."""
     zero, one = degree.dtype.type(0), degree.dtype.type(1)
