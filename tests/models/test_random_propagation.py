@@ -9,9 +9,12 @@ from support.structures import adjacency, dense
 from torch.nn.functional import cross_entropy, elu, relu
 
 import hypergnn as hg
-from hypergnn import reference
+from hypergnn import kernels, reference
+from hypergnn.kernels import Dropout
 from hypergnn.kernels.dropout import dropout, seeded
-from hypergnn.models import Config, Network
+from hypergnn.models import Config, Network, batch_norm
+from hypergnn.models.batch_norm import BatchNorm
+from hypergnn.models.network import draws
 from hypergnn.models.random_propagation import mean_of_powers
 from hypergnn.training.engine import train
 from hypergnn.training.losses import disagreement
@@ -105,6 +108,107 @@ def test_in_evaluation_every_row_is_scaled_by_its_share(data, model):
     torch.testing.assert_close(network(data.features(), **given), expected, rtol=1e-4, atol=1e-5)
 
 
+BATCH = replace(SMALL, norm="batch", model="grand+hyper-grand", activation="relu", row_dropout=0.5)
+
+
+def test_batch_normalisation_is_that_of_torch():
+    ours, theirs = BatchNorm(3), torch.nn.BatchNorm1d(3)
+    with torch.no_grad():
+        for one in (ours.scale, theirs.weight):
+            one.copy_(torch.tensor([1.0, 2.0, -0.5]))
+    for seed in range(3):
+        x = torch.rand(400, 3, generator=torch.Generator().manual_seed(seed), requires_grad=True)
+        grads = [torch.autograd.grad(norm(x).square()[:9].sum(), x)[0] for norm in (ours, theirs)]
+        torch.testing.assert_close(*grads, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(ours.mean, theirs.running_mean)
+    torch.testing.assert_close(ours.variance, theirs.running_var, rtol=3e-3, atol=0)  # theirs divides by N - 1
+    torch.testing.assert_close(ours.eval()(x), theirs.eval()(x), rtol=1e-2, atol=1e-2)
+
+
+def test_a_product_of_blocks_is_that_of_the_whole(monkeypatch):
+    monkeypatch.setattr(batch_norm, "_BLOCK", 7 * 5)  # seven rows; the last block has fewer
+    norm, dropped = BatchNorm(5), Dropout(0.4, torch.tensor([[1, 2], [3, 4]], dtype=torch.int32))
+    draw = torch.Generator().manual_seed(0)
+    x, projection = (torch.rand(2, n, width, generator=draw, dtype=torch.float64) for n, width in ((30, 5), (5, 3)))
+    for name, one in list(norm.named_parameters()):
+        setattr(norm, name, torch.nn.Parameter(one.detach().double() + torch.rand(2, 5, generator=draw)))
+    given = [norm.scale, norm.shift, projection.requires_grad_()]
+    found = norm.product(x, projection, dropped)
+    expected = kernels.seeded_dropout(norm(x), dropped) @ projection
+    torch.testing.assert_close(found, expected)
+    slope = torch.rand(2, 30, 3, generator=draw, dtype=torch.float64)
+    pairs = zip(*(torch.autograd.grad(one, given, slope) for one in (found, expected)), strict=True)
+    for one, other in pairs:
+        torch.testing.assert_close(one, other)
+
+
+def plain_normalized(network, rows, masks):
+    """The scores of propagated features by torch's own layers, in training."""
+    own = dict(network.named_parameters())
+    for number, mask in enumerate(masks):
+        centred = rows - rows.mean(0)
+        rows = centred / (centred.square().mean(0) + 1e-5).sqrt()
+        rows = mask * (rows * own[f"norms.{number}.scale"] + own[f"norms.{number}.shift"])
+        rows = rows @ own[f"layers.{number}.projection"] + own[f"layers.{number}.bias"]
+        rows = relu(rows) if number == 0 else rows
+    return rows
+
+
+@pytest.mark.parametrize("row_dropout", [0.5, 0.3])
+def test_draws_are_normalised_and_come_in_pairs_that_drop_each_others_rows(data, row_dropout):
+    config = replace(BATCH, row_dropout=row_dropout)
+    plan = Plan.of(Task.of(data, config), config)
+    network = Network(config, data.n_features, data.n_classes)
+    X, T = data.features(), transition(data, config.model)
+    mixed = sum(torch.linalg.matrix_power(T, k) for k in range(config.steps + 1)) / (config.steps + 1)
+    with seeded([7], 0):
+        for parameter in network.parameters():
+            parameter.data = parameter.data.unsqueeze(0)
+        found = draws(network, plan.training.x.expand(1, -1, -1), plan.training.steps, plan.training.known)
+    for parameter in network.parameters():
+        parameter.data = parameter.data[0]
+    assert len(found) == 3
+    with seeded([7], 0):
+        for number, scores in enumerate(found):
+            if number % 2 == 0 or row_dropout != 0.5:
+                rows = (dropout(torch.ones(1, 60, 1), row_dropout)[0] > 0).float()
+            else:
+                rows = 1 - rows
+            widths = ((data.n_features, config.first_dropout), (8, config.dropout))
+            masks = [dropout(torch.ones(1, 60, width), rate)[0] for width, rate in widths]
+            torch.testing.assert_close(
+                scores[0], plain_normalized(network, mixed @ (rows * X), masks), atol=1e-4, rtol=1e-3
+            )
+
+
+def test_a_batch_normalised_network_is_trained_evaluated_and_saved(data, tmp_path):
+    alone = hg.training.fit(data, BATCH, trials=1, jobs=1)
+    run = hg.training.fit(data, BATCH, trials=3, batch=2, jobs=1, out=tmp_path)
+    assert run.records[0].val_loss == alone.records[0].val_loss  # the same in company
+    model = hg.load(tmp_path / "model.safetensors")
+    norm = model.network.norms[0]
+    assert norm.mean.abs().sum() > 0
+    assert not norm.variance.eq(1).any()  # the running ones
+    probability = hg.training.predict(model, data)
+    best = min(run.records, key=lambda record: record.val_loss)
+    right = probability.argmax(1)[data.test] == data.y[data.test]
+    assert 100 * right.mean() == pytest.approx(best.test_accuracy)
+    assert model.network.hidden(data.features(), graph=data.graph, hypergraph=data.hypergraph).shape == (60, 8)
+
+
+def test_in_evaluation_a_batch_normalised_network_needs_blocks_only(data):
+    config = replace(BATCH, model="hyper-grand", steps=2)
+    plan = Plan.of(Task.of(data, config), config)
+    network = Network(config, data.n_features, data.n_classes)
+    network(plan.task.x, hypergraph=data.hypergraph)  # updates the running means
+    whole = network.eval()(plan.task.x, hypergraph=data.hypergraph)
+    part = plan.validation
+    torch.testing.assert_close(network._scores(part.x, part.steps, part.known)[part.rows], whole[plan.task.val])
+    last = data.hypergraph.around([3, 41])
+    first = data.hypergraph.around(last.read)
+    torch.testing.assert_close(network(plan.task.x[first.read], hypergraph=[first, last]), whole[last.made])
+
+
 def test_blocks_give_the_rows_of_the_whole(data):
     H, x = data.hypergraph, torch.rand(60, 4, dtype=torch.float64)
     last = H.around([3, 41])
@@ -154,6 +258,10 @@ def test_a_model_file_and_a_prediction(data, tmp_path):
 def test_settings_without_effect_are_refused():
     with pytest.raises(ValueError, match="draws must be left at its default without a model of random propagation"):
         Config(draws=2)
+    with pytest.raises(ValueError, match="norm must be 'none' or 'batch' for the model 'hyper-grand'; got 'pair'"):
+        Config(model="hyper-grand", norm="pair")
+    with pytest.raises(ValueError, match="norm must be 'none' or 'pair' for the model 'hyper-conv'; got 'batch'"):
+        Config(norm="batch")
     with pytest.raises(ValueError, match="skip must be False"):
         Config(model="hyper-grand", skip=True)
     with pytest.raises(ValueError, match="temperature must be positive"):

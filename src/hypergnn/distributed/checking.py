@@ -60,7 +60,7 @@ def _check_network(config: Config) -> None:
     refused = {
         f"model={config.model!r}, whose hyperedges follow the features": KINDS[config.model].is_dynamic,
         f"model={config.model!r} with random propagation": config.is_random,
-        f"norm={config.norm!r}": config.norm == "pair",
+        f"norm={config.norm!r}": config.norm != "none",
         f"weights={config.weights!r}": config.weights != "given",
         f"hyperedge_features={config.hyperedge_features!r}": config.hyperedge_features != "members",
     }

@@ -13,7 +13,7 @@ from hypergnn.models.recipes import recipe_of
 from hypergnn.structures.base import DIRECTIONS, Direction
 
 Residual = Literal["none", "initial"]
-Norm = Literal["none", "pair"]
+Norm = Literal["none", "pair", "batch"]
 Activation = Literal["elu", "relu"]
 _MOST = {"hidden": 1 << 24, "heads": 1 << 24, "depth": MOST_LAYERS, "steps": 10_000, "draws": 10_000}
 """Larger networks cannot be made, or not in a reasonable time."""
@@ -76,7 +76,9 @@ class Config:
     layer_decay: float = 0.01
     """The L2 penalty of the layers between the dense ones, with ``residual="initial"``."""
     norm: Norm = "none"
-    """``"pair"``: centre the rows before each activation and scale them to a mean squared length of 1 (PairNorm)."""
+    """``"pair"``: centre the rows before each activation and scale them to a mean squared length of 1 (PairNorm).
+    ``"batch"``, for random propagation: normalise the columns before each dense layer (batch normalisation); dropout
+    is then that of the propagated features."""
     activation: Activation = "elu"
     """``"relu"`` for networks whose scores come from a dense layer: deep ones and random propagation."""
     input_dropout: float | None = None
@@ -180,7 +182,7 @@ class Config:
     def _check_form(self) -> None:
         """Refuse settings without effect in the form of this network."""
         check_choice("residual", self.residual, ("none", "initial"))
-        check_choice("norm", self.norm, ("none", "pair"))
+        check_choice("norm", self.norm, ("none", "pair", "batch"))
         check_choice("activation", self.activation, ("elu", "relu"))
         if self.activation != "elu" and not (self.is_residual or self.is_random):
             raise ValueError(
@@ -193,6 +195,9 @@ class Config:
             raise ValueError(f"residual={self.residual!r} needs one of the models {known}; got {self.model!r}.")
         if self.norm != "none" and (kind.is_dynamic or kind.layers is not None):
             raise ValueError(f"norm={self.norm!r} needs layers of one kind over given hyperedges; got {self.model!r}.")
+        if self.norm != "none" and (self.norm == "batch") != self.is_random:
+            known = "batch" if self.is_random else "pair"
+            raise ValueError(f"norm must be 'none' or {known!r} for the model {self.model!r}; got {self.norm!r}.")
         if not self.is_residual:
             _refuse(changed, _OF_RESIDUAL, 'residual="initial"')
         if not self.is_random:

@@ -18,6 +18,7 @@ from hypergnn.functional.projection import drop, project
 from hypergnn.kernels.dropout import activate, dropout
 from hypergnn.layers import DynamicHypergraphConv, Layer
 from hypergnn.models import own_layers, random_propagation, residual
+from hypergnn.models.batch_norm import BatchNorm
 from hypergnn.models.catalogue import KINDS
 from hypergnn.models.config import Config
 from hypergnn.models.pair_norm import pair_norm
@@ -73,7 +74,7 @@ class Network(nn.Module):
         self.config = config
         self.is_named = layers is None
         """Whether ``config`` names its layers, so that a file can hold it."""
-        self.ends = nn.ModuleDict()
+        self.ends, self.norms = nn.ModuleDict(), nn.ModuleList()
         n_features, n_classes = own_layers.sizes(layers, n_features, n_classes)
         self.n_features = n_features
         self.n_classes = n_classes
@@ -100,6 +101,7 @@ class Network(nn.Module):
             options["pool"] = config.pool
         if config.is_random:
             self.layers = nn.ModuleList(random_propagation.dense_layers(config, n_features, n_classes))
+            self.norms = nn.ModuleList(random_propagation.norms(config, n_features))
             return
         if config.is_residual:
             self.layers, self.ends = residual.build(config, n_features, n_classes, options)
@@ -117,6 +119,8 @@ class Network(nn.Module):
         """Draw new parameters."""
         for layer in (*self.layers, *self.ends.values()):
             cast(Layer, layer).reset_parameters(generator)
+        for norm in self.norms:
+            cast(BatchNorm, norm).reset_parameters()
 
     def decays(self) -> dict[str, float]:
         """The L2 penalty of each parameter by name: between the dense ends of a deep network it is another.
@@ -267,10 +271,11 @@ class Network(nn.Module):
         Args:
             x: Features of the vertices that the first step reads.
             steps: The structures of each layer.
-            known: ``T X`` of the first layer, if that is known; ``x`` are then the rows that the first step makes.
+            known: ``T X`` of the first layer, if that is known; ``x`` are then the rows that the first step makes. With
+                random propagation, the mean of the powers.
         """
         if self._form is not None:
-            return cast(Tensor, self._form.scores(self, x, steps))
+            return cast(Tensor, self._form.scores(self, x, steps, **({} if known is None else {"known": known})))
         rate = self.config.dropout if self.training else 0.0
         x = drop(x, self.config.first_dropout if self.training else 0.0, of=steps[0])
         for number, (layer, structures) in enumerate(zip(self.layers, steps, strict=False)):
@@ -294,6 +299,13 @@ class Network(nn.Module):
                 own = cast(Layer, layer)
                 x = activate(own._linear(x, *structures), own.bias, next_rate, of=next_rows)
         return cast(Tensor, x)
+
+
+def draws(network: Network, x: Features, steps: Sequence[Step], known: Tensor | None) -> list[Tensor]:
+    """The scores of each draw of a training step: one, except in random propagation."""
+    if network._form is random_propagation:
+        return random_propagation.draws(network, x, steps, known)
+    return [network._scores(x, steps, known)]
 
 
 def followed(network: Network, x: Features, steps: Sequence[Step]) -> list[Step]:

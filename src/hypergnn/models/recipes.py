@@ -23,11 +23,13 @@ _OF_GRAND: dict[str, dict[str, Any]] = {
         "input_dropout": 0.0,
     },
     "pubmed": {
-        "steps": 5,
+        "steps": 4,
         "temperature": 0.2,
         "dropout": 0.8,
         "input_dropout": 0.6,
-        "learning_rate": 0.05,
+        "norm": "batch",
+        "activation": "relu",
+        "learning_rate": 0.2,
         "patience": 100,
     },
 }

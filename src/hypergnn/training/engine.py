@@ -20,7 +20,7 @@ from torch.nn import Parameter
 from hypergnn.kernels.dropout import seeded
 from hypergnn.kernels.memory import reused_buffers
 from hypergnn.models import KINDS, Config, Network
-from hypergnn.models.network import followed
+from hypergnn.models.network import draws, followed
 from hypergnn.structures.sparse_features import SparseFeatures
 from hypergnn.training.adam import Adam
 from hypergnn.training.losses import Losses, disagreement, is_true, losses_of, sum_of
@@ -212,11 +212,11 @@ def _step(network: Network, plan: Plan, state: _State, epoch: int) -> Tensor:
     x = part.x if isinstance(part.x, SparseFeatures) else part.x.expand(len(state.seeds), *part.x.shape)
     config = network.config
     with seeded(state.seeds, epoch, part.places):
-        draws = [network._scores(x, part.steps, part.known) for _ in range(config.draws if config.is_random else 1)]
-    losses = sum_of([_losses(scores, part) for scores in draws]) / len(draws)
-    if len(draws) > 1 and config.consistency > 0:
+        drawn = draws(network, x, part.steps, part.known)
+    losses = sum_of([_losses(scores, part) for scores in drawn]) / len(drawn)
+    if len(drawn) > 1 and config.consistency > 0:
         losses = losses + config.consistency * disagreement(
-            draws, None if part.y.is_floating_point() else config.temperature
+            drawn, None if part.y.is_floating_point() else config.temperature
         )
     losses.sum().backward()
     if plan.together is not None:

@@ -17,10 +17,11 @@ from torch import Tensor
 
 from hypergnn.datasets import Dataset
 from hypergnn.functional.checks import Features
-from hypergnn.functional.projection import n_entries, select_rows
+from hypergnn.functional.projection import n_entries, select_rows, to_dense
 from hypergnn.loader.receptive_field import Reached, Structure, Vertices, receptive_field
 from hypergnn.models import KINDS, Config, Network
 from hypergnn.models.network import OWN_LAYERS, Step
+from hypergnn.models.random_propagation import mean_of_powers
 from hypergnn.structures.base import Direction, TwoSided, ways
 from hypergnn.structures.sparse_features import SparseFeatures
 
@@ -119,6 +120,8 @@ class Plan:
         is_dynamic, directions = KINDS[config.model].is_dynamic, _directions(network, config)
         if is_dynamic or config.hyperedge_features != "members" or config.needs_all_vertices or len(directions) > 1:
             steps = network._steps(task.structures, network.n_steps)  # each row depends on all of them
+            if config.norm == "batch":
+                return cls(task, *_propagated(task, network, steps))
             training = _whole(task, task.train, steps)
             if not task.val.numel():
                 return cls(task, training, None)
@@ -167,6 +170,22 @@ def _known_transition(task: Task, config: Config, network: Network) -> Tensor | 
         return propagate(
             task.x, *[ways(one, config.direction)[0] if isinstance(one, TwoSided) else one for one in structures]
         )
+
+
+def _propagated(task: Task, network: Network, steps: list[Step]) -> tuple[Part, Part | None]:
+    """Both parts of random propagation with batch normalisation, which propagates all columns of dense features.
+
+    In evaluation the propagated features are constant, so only their rows of validation vertices are needed.
+    """
+    x = to_dense(task.x)
+    known = mean_of_powers(x, network.structures, steps)
+    training = replace(_whole(task, task.train, steps), x=x, known=known)
+    if not task.val.numel():
+        return training, None
+    made, rows = task.val.unique(return_inverse=True)
+    weight = None if task.weight is None else task.weight[made]
+    validation = Part(x=x[made], steps=steps, y=task.y[made], rows=rows, known=known[made], weight=weight)
+    return training, validation
 
 
 def _whole(task: Task, vertices: Tensor, steps: list[Step]) -> Part:

@@ -16,6 +16,7 @@ from hypergnn.datasets import Dataset
 from hypergnn.functional.projection import n_entries
 from hypergnn.kernels.memory import ROOM
 from hypergnn.models import KINDS, Config, check_structures, paper_config
+from hypergnn.models.residual import RECOMPUTED
 from hypergnn.persistence.models import SavedModel
 from hypergnn.structures.directed import DirectedHypergraph
 from hypergnn.training.continuing import continuing
@@ -182,6 +183,12 @@ def _fitting_batch(task: Task, config: Config, jobs: int) -> int:
     rows, width = task.y.shape[0], config.heads * config.hidden
     worth = min(max(SMALLEST_BATCH, WORTH_SHARING // (rows * width)), LARGEST_BATCH)
     floats = 16 * rows * width * config.depth + 8 * n_entries(task.x) + 6 * task.n_features * width
+    without_recomputation = RECOMPUTED // (rows * width * config.depth)
+    if config.is_residual and without_recomputation > 1:
+        worth = min(worth, without_recomputation)
+    if config.norm == "batch":  # each draw propagates all columns
+        floats += (3 * config.draws + 4) * rows * task.n_features
+        worth = max(1, WORTH_SHARING // (rows * task.n_features))
     if KINDS[config.model].has_attention:
         n_pairs = sum(one.n_terms for one in task.structures.values())
         floats += 24 * n_pairs * config.heads * config.depth

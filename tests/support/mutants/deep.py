@@ -45,6 +45,27 @@ MUTANTS = [
     Mutant(
         "mask rescaled", "hypergnn.models.random_propagation:_masked", result(), "x * dropout(ones, rate, of)", LOOP
     ),
+    Mutant(
+        "the other of a pair of draws keeps the same rows",
+        "hypergnn.models.random_propagation:draws",
+        argument("_normalized_scores", 1),
+        "propagated",
+        f"{RANDOM}::test_draws_are_normalised_and_come_in_pairs_that_drop_each_others_rows",
+    ),
+    Mutant(
+        "running means not updated",
+        "hypergnn.models.batch_norm:BatchNorm._update",
+        argument("lerp_", 1),
+        "0.0",
+        f"{RANDOM}::test_batch_normalisation_is_that_of_torch",
+    ),
+    Mutant(
+        "gradient of a block without its dropout",
+        "hypergnn.models.batch_norm:_Product.backward",
+        value("change"),
+        "matmul(come, back)",
+        f"{RANDOM}::test_a_product_of_blocks_is_that_of_the_whole",
+    ),
     Mutant("consensus not sharpened", "hypergnn.training.losses:disagreement", argument("pow", 0), "1", CONSENSUS),
     Mutant(
         "gradient into the consensus",
