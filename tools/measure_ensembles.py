@@ -1,8 +1,9 @@
 """Compare ensembles of ten networks with single ones on the public splits.
 
-``python tools/measure_ensembles.py cora --ensembles 10`` trains ensembles of the trials 0 to 9, 10 to 19, … of
-``grand+hyper-grand`` and appends one line for each to ``results/ensembles.jsonl``: its test accuracy, and those of its
-members. The command resumes: ensembles in the file are not trained again. It ends with a one-sided test.
+``python tools/measure_ensembles.py cora --ensembles 10 --out runs/best`` trains the trials 0 to 9, 10 to 19, … of a
+network of the table ``best``, in the run folder that ``hypergnn reproduce best --out runs/best`` uses too, so that
+none is trained twice. For each ten it appends a line to ``results/ensembles.jsonl``: the test accuracy of their
+ensemble, and theirs. The command resumes after a finished ten, and ends with a one-sided test.
 """
 
 from __future__ import annotations
@@ -12,15 +13,9 @@ import json
 from pathlib import Path
 from statistics import mean
 
-import torch
-
 import hypergnn as hg
-from hypergnn.experiments.paper import config_of
+from hypergnn.experiments.beyond import BEYOND
 from hypergnn.experiments.statistics import compare
-from hypergnn.models import Ensemble, Network
-from hypergnn.training.engine import train
-from hypergnn.training.order import near_together
-from hypergnn.training.plan import Plan, Task
 
 SIZE = 10
 
@@ -31,30 +26,30 @@ def main() -> None:
     parser.add_argument("dataset", choices=("cora", "citeseer", "pubmed"))
     parser.add_argument("--ensembles", type=int, default=10)
     parser.add_argument("--model", default="grand+hyper-grand")
-    parser.add_argument("--out", type=Path, default=Path("results/ensembles.jsonl"))
+    parser.add_argument("--jobs", type=int, default=None)
+    parser.add_argument("--out", type=Path, default=Path("runs/best"), help="the folder of the runs")
+    parser.add_argument("--record", type=Path, default=Path("results/ensembles.jsonl"))
     arguments = parser.parse_args()
-    torch.set_num_threads(1)
-    data, config = near_together(hg.datasets.load(arguments.dataset)), config_of(arguments.dataset, arguments.model)
-    plan = Plan.of(Task.of(data, config), config)
-    entries = [json.loads(line) for line in arguments.out.read_text().splitlines()] if arguments.out.exists() else []
-    found = [one for one in entries if (one["dataset"], one["model"]) == (arguments.dataset, arguments.model)]
+    cell, data = BEYOND["best"].cell(f"{arguments.dataset}/{arguments.model}"), hg.datasets.load(arguments.dataset)
+    lines = arguments.record.read_text().splitlines() if arguments.record.exists() else []
+    found = [one for one in map(json.loads, lines) if (one["dataset"], one["model"]) == (data.name, arguments.model)]
     for number in range(len(found), arguments.ensembles):
-        trials = list(train(plan, config, range(SIZE * number, SIZE * (number + 1))))
-        members = [Network.from_parameters(config, data.n_features, data.n_classes, one.parameters) for one in trials]
-        task = plan.task
-        with torch.no_grad():
-            scores = Ensemble.of(members)(task.x, **task.structures)
-        right = (scores.argmax(-1) == task.y)[task.test]
+        seeds = range(SIZE * number, SIZE * (number + 1))
+        run = hg.training.fit(
+            data, cell.config, trials=seeds.stop, out=arguments.out / cell.run, jobs=arguments.jobs, curves=True
+        )
+        ensemble = hg.models.Ensemble.of([run.networks[seed] for seed in seeds])
+        right = hg.training.predict(ensemble, data).argmax(1)[data.test] == data.y[data.test]
         found.append(
             {
-                "dataset": arguments.dataset,
+                "dataset": data.name,
                 "model": arguments.model,
-                "first_seed": SIZE * number,
-                "members": [one.accuracy["test"] for one in sorted(trials, key=lambda one: one.seed)],
-                "ensemble": 100 * int(right.sum()) / right.numel(),
+                "first_seed": seeds.start,
+                "members": [record.test_accuracy for record in run.records if record.seed in seeds],
+                "ensemble": 100 * int(right.sum()) / right.size,
             }
         )
-        with arguments.out.open("a") as file:
+        with arguments.record.open("a") as file:
             file.write(json.dumps(found[-1]) + "\n")
         print(found[-1], flush=True)
     together, single = [one["ensemble"] for one in found], [value for one in found for value in one["members"]]
