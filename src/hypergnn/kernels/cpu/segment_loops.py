@@ -136,7 +136,7 @@ def _sweeper(n_vectors: int, n_lanes: int, weighting: str, each: bool = False) -
 
 def _summer(weighting: str) -> Kernel:
     """A function that sums whole rows. Vectors may overlap: common columns are computed twice, with equal bits."""
-    wide, half, eight = (_sweeper(n, 8, weighting) for n in (8, 4, 1))
+    wide, half, eight = (_sweeper(n, n_lanes, weighting) for n, n_lanes in ((4, 16), (2, 16), (1, 8)))
     by_head = _sweeper(8, 8, weighting, each=True)
     two_fours, two_twos, one = (_sweeper(n, n_lanes, weighting) for n, n_lanes in ((2, 4), (2, 2), (1, 1)))
 
@@ -150,10 +150,10 @@ def _summer(weighting: str) -> Kernel:
         while head < heads:
             column, last = head * features, (head + 1) * features
             while column + 64 <= last:
-                wide(given, column, 8, head)
+                wide(given, column, 16, head)
                 column += 64
             while column + 32 <= last:
-                half(given, column, 8, head)
+                half(given, column, 16, head)
                 column += 32
             while features >= 8 and column < last:
                 column = min(column, last - 8)
