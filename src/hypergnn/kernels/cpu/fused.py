@@ -387,8 +387,13 @@ def _backward_elu_dropout(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     else:
         dropped = grad if keys is None else ops.seeded_dropout(grad, ctx.rate, keys, places)
         grad_x = dropped * (1 + (1 - ctx.rate) * output.clamp(max=0))
-        grad_bias = grad_x.flatten(1, -2).sum(1) if grad_x.dim() > 2 else grad_x.sum(0)
+        grad_bias = _of_bias(grad_x)
     return grad_x, grad_bias if ctx.has_bias else None
+
+
+def _of_bias(grad: Tensor) -> Tensor:
+    """The gradient of a bias ``(trials, F)``, or ``(F,)`` without trials."""
+    return grad.flatten(1, -2).sum(1) if grad.dim() > 2 else grad.sum(0)
 
 
 def _fake_elu_dropout_gradient(grad: Tensor, y: Tensor, has_bias: bool, *_: Any) -> tuple[Tensor, Tensor]:
@@ -422,7 +427,7 @@ def _backward_relu_dropout(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         grad_x, grad_bias = relu_dropout_gradient(grad, output, ctx.has_bias, ctx.rate)
     else:
         grad_x = grad * ((output > 0) * (1 / (1 - ctx.rate)))
-        grad_bias = grad_x.flatten(1, -2).sum(1) if grad_x.dim() > 2 else grad_x.sum(0)
+        grad_bias = _of_bias(grad_x)
     return grad_x, grad_bias if ctx.has_bias else None
 
 

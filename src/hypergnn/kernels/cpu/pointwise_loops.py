@@ -9,7 +9,7 @@ import numpy as np
 from numba import types
 
 from hypergnn.kernels.cpu.dot_loops import dots
-from hypergnn.kernels.cpu.jit import Array, compiled, inlined, random_bits
+from hypergnn.kernels.cpu.jit import Array, Kernel, compiled, inlined, random_bits
 
 BLOCK = 512
 """Number of rows whose outer products are summed into one part."""
@@ -97,12 +97,61 @@ def dropout(
 
 
 @inlined
-def elu_of(given: Array, plus: Array, made: Array) -> None:
-    """``made = ELU(given + plus)`` for flat arrays; ``made`` may be ``given``."""
-    zero = made.dtype.type(0)
-    for k in range(made.size):
-        value = given[k] + plus[k]
-        made[k] = max(value, zero) + _expm1(min(value, zero))
+def _elu(value: Any, zero: Any) -> Any:
+    return max(value, zero) + _expm1(min(value, zero))
+
+
+@inlined
+def _relu(value: Any, zero: Any) -> Any:
+    return zero if value < zero else value  # NaN remains
+
+
+def _applier(activation: Kernel) -> Kernel:
+    """A function for ``made = activation(given + plus)`` with flat arrays; ``made`` may be ``given``."""
+
+    @inlined
+    def apply(given: Array, plus: Array, made: Array) -> None:
+        zero = made.dtype.type(0)
+        for k in range(made.size):
+            made[k] = activation(given[k] + plus[k], zero)
+
+    return apply
+
+
+def _activator(activation: Kernel) -> Kernel:
+    """A function for the activation of ``x`` plus a bias, dropped if there are keys."""
+    apply = _applier(activation)
+
+    @inlined
+    def activate(
+        x: Array, bias: Array, drawing: tuple[Array, int, float, Array], out: Array, start: int, stop: int
+    ) -> None:
+        keys, threshold, scale, places = drawing
+        zero, width = x.dtype.type(0), x.shape[2]
+        step = max(1, STRETCH // max(width, 1))
+        added = np.zeros((step, width), x.dtype)
+        numbers = np.empty(step * width if keys.size else 0, np.uint32)
+        for trial in range(x.shape[0]):
+            if bias.size:
+                added[:] = bias[trial]
+            plus = added.reshape(-1)
+            for low in range(start, stop, step):
+                high = min(low + step, stop)
+                made = out[trial, low:high].reshape(-1)
+                given = x[trial, low:high].reshape(-1)
+                if keys.size:
+                    _number(places, low, high, width, numbers)
+                    first, second = keys[trial, 0], keys[trial, 1]
+                    for k in range(made.size):
+                        value = scale * activation(given[k] + plus[k], zero)
+                        made[k] = value if random_bits(numbers[k], first, second) >= threshold else zero
+                else:
+                    apply(given, plus, made)
+
+    return activate
+
+
+elu_of, _activate_elu, _activate_relu = _applier(_elu), _activator(_elu), _activator(_relu)
 
 
 @compiled
@@ -118,27 +167,23 @@ def elu_dropout(
     stop: int,
 ) -> None:
     """ELU of ``x`` ``(trials, N, F)`` plus ``bias`` ``(trials, F)``, dropped if there are keys."""
-    zero, width = x.dtype.type(0), x.shape[2]
-    step = max(1, STRETCH // max(width, 1))
-    added = np.zeros((step, width), x.dtype)
-    numbers = np.empty(step * width if keys.size else 0, np.uint32)
-    for trial in range(x.shape[0]):
-        if bias.size:
-            added[:] = bias[trial]
-        plus = added.reshape(-1)
-        for low in range(start, stop, step):
-            high = min(low + step, stop)
-            made = out[trial, low:high].reshape(-1)
-            given = x[trial, low:high].reshape(-1)
-            if keys.size:
-                _number(places, low, high, width, numbers)
-                first, second = keys[trial, 0], keys[trial, 1]
-                for k in range(made.size):
-                    value = given[k] + plus[k]
-                    value = scale * (max(value, zero) + _expm1(min(value, zero)))
-                    made[k] = value if random_bits(numbers[k], first, second) >= threshold else zero
-            else:
-                elu_of(given, plus, made)
+    _activate_elu(x, bias, (keys, threshold, scale, places), out, start, stop)
+
+
+@compiled
+def relu_dropout(
+    x: Array,
+    bias: Array,
+    keys: Array,
+    threshold: int,
+    scale: float,
+    places: Array,
+    out: Array,
+    start: int,
+    stop: int,
+) -> None:
+    """The same with ReLU."""
+    _activate_relu(x, bias, (keys, threshold, scale, places), out, start, stop)
 
 
 @compiled
@@ -175,44 +220,6 @@ def elu_dropout_gradient(
                     total = parts[trial, block]
                     for k in range(width):
                         total[k] += made[k]
-
-
-@compiled
-def relu_dropout(
-    x: Array,
-    bias: Array,
-    keys: Array,
-    threshold: int,
-    scale: float,
-    places: Array,
-    out: Array,
-    start: int,
-    stop: int,
-) -> None:
-    """ReLU of ``x`` ``(trials, N, F)`` plus ``bias`` ``(trials, F)``, dropped if there are keys."""
-    zero, width = x.dtype.type(0), x.shape[2]
-    step = max(1, STRETCH // max(width, 1))
-    added = np.zeros((step, width), x.dtype)
-    numbers = np.empty(step * width if keys.size else 0, np.uint32)
-    for trial in range(x.shape[0]):
-        if bias.size:
-            added[:] = bias[trial]
-        plus = added.reshape(-1)
-        for low in range(start, stop, step):
-            high = min(low + step, stop)
-            made = out[trial, low:high].reshape(-1)
-            given = x[trial, low:high].reshape(-1)
-            if keys.size:
-                _number(places, low, high, width, numbers)
-                first, second = keys[trial, 0], keys[trial, 1]
-                for k in range(made.size):
-                    value = scale * (given[k] + plus[k])
-                    value = zero if value < zero else value  # NaN remains
-                    made[k] = value if random_bits(numbers[k], first, second) >= threshold else zero
-            else:
-                for k in range(made.size):
-                    value = given[k] + plus[k]
-                    made[k] = zero if value < zero else value
 
 
 @compiled
