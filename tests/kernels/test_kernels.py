@@ -294,6 +294,17 @@ def test_activation_with_dropout_and_its_gradients(dropout, activated):
     assert gradcheck(lambda x: activated(x, None, dropout), x)
 
 
+def test_the_gradient_of_relu_with_dropout_is_exact_when_it_is_differentiated_again():
+    x = random(2, 8, 5).requires_grad_()
+    found = [
+        torch.autograd.grad(relu_dropout(x, None, Dropout(0.4, KEYS)).sum(), x, create_graph=again)[0]
+        for again in (False, True)
+    ]
+    torch.testing.assert_close(*found, rtol=1e-14, atol=0)
+    broken = torch.tensor([[torch.nan, 1.0, -1.0]], requires_grad=True)
+    assert torch.autograd.grad(relu_dropout(broken).sum(), broken)[0].tolist() == [[1.0, 1.0, 0.0]]  # as torch
+
+
 @pytest.mark.parametrize("activated", [elu_dropout, relu_dropout])
 @pytest.mark.parametrize("backend", ["numba", "torch"])
 def test_some_rows_are_dropped_as_they_are_among_all(backend, activated, monkeypatch):

@@ -56,7 +56,7 @@ _MORE: dict[str, tuple[Any, str]] = {
     "alpha": (float, "share of the first features, with --residual initial"),
     "theta": (float, "share of learned mappings, with --residual initial"),
     "layer_decay": (float, "L2 penalty of the layers, with --residual initial"),
-    "norm": (str, "pair: PairNorm before each activation; batch; none"),
+    "norm": (str, "pair: PairNorm; batch, for random propagation; none"),
     "activation": (str, "elu; relu for deep networks, random propagation"),
     "input_dropout": (float, "dropout of the features (default: --dropout)"),
     "steps": (int, "random propagation: power of the transition"),

@@ -20,8 +20,10 @@ class BatchNorm(nn.Module):
     """Columns centred, divided by their standard deviation, scaled and shifted, as in `Ioffe and Szegedy
     <https://arxiv.org/abs/1502.03167>`_.
 
-    In training, means and variances are those of the rows at hand; in evaluation, their running means. These are
-    parameters without a gradient, so that each of several trials has its own and files hold them.
+    In training, means and variances are those of the rows at hand; in evaluation, their running means over the training
+    steps. These are parameters without a gradient, so that each of several trials has its own and files hold them. They
+    start at 0 and are divided by the share of data in them, so that they are right from the first step on; torch's
+    start at 0 and 1, which tiny variances need many steps to forget.
 
     Args:
         width: Number of columns.
@@ -42,12 +44,13 @@ class BatchNorm(nn.Module):
         self.shift = nn.Parameter(torch.empty(width))
         self.mean = nn.Parameter(torch.empty(width), requires_grad=False)
         self.variance = nn.Parameter(torch.empty(width), requires_grad=False)
+        self.share = nn.Parameter(torch.empty(1), requires_grad=False)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Start with the identity; nothing is drawn."""
-        for parameter, value in ((self.scale, 1.0), (self.shift, 0.0), (self.mean, 0.0), (self.variance, 1.0)):
-            nn.init.constant_(parameter, value)
+        for parameter in self.parameters():
+            nn.init.constant_(parameter, 1.0 if parameter is self.scale else 0.0)
 
     def forward(self, x: Tensor) -> Tensor:
         """Normalise ``x``; in training, also update the running means."""
@@ -55,11 +58,20 @@ class BatchNorm(nn.Module):
             mean = x.mean(-2)  # (..., width)
             centred = x - mean.unsqueeze(-2)
             variance = centred.square().mean(-2)  # several times as fast as torch.var
-            self._update(mean, variance)
+            if x.shape[-2]:
+                self._update(mean, variance)
         else:
-            centred, variance = x - self.mean.detach().unsqueeze(-2), self.variance.detach()
+            mean, variance = self.running()
+            centred = x - mean.unsqueeze(-2)
         factor = self.scale * (variance + _LEAST).rsqrt()
         return torch.addcmul(self.shift.unsqueeze(-2), centred, factor.unsqueeze(-2))
+
+    def running(self) -> tuple[Tensor, Tensor]:
+        """Mean and variance of evaluation: 0 and 1 before the first training step."""
+        share = self.share.detach()
+        is_new = share == 0
+        share = share + is_new
+        return self.mean.detach() / share, self.variance.detach() / share + is_new
 
     def product(self, x: Tensor, projection: Tensor, dropout: Dropout) -> Tensor:
         """In training: ``x``, which has no gradient, normalised and dropped, times ``projection`` ``(trials, F, F')``.
@@ -78,8 +90,10 @@ class BatchNorm(nn.Module):
 
     @torch.no_grad()
     def _update(self, mean: Tensor, variance: Tensor) -> None:
-        self.mean.lerp_(mean.to(self.mean.dtype), _MOMENTUM)
-        self.variance.lerp_(variance.to(self.variance.dtype), _MOMENTUM)
+        for running, value in ((self.mean, mean), (self.variance, variance), (self.share, torch.ones_like(self.share))):
+            extra = value.dim() - running.dim()  # axes of x before those of the parameters
+            value = value.flatten(0, extra - 1).mean(0) if extra > 0 else value
+            running.mul_(1 - _MOMENTUM).add_(value, alpha=_MOMENTUM)
 
 
 class _Product(torch.autograd.Function):

@@ -77,8 +77,8 @@ class Config:
     """The L2 penalty of the layers between the dense ones, with ``residual="initial"``."""
     norm: Norm = "none"
     """``"pair"``: centre the rows before each activation and scale them to a mean squared length of 1 (PairNorm).
-    ``"batch"``, for random propagation: normalise the columns before each dense layer (batch normalisation); dropout
-    is then that of the propagated features."""
+    ``"batch"``, for random propagation: normalise the columns before each dense layer (batch normalisation);
+    ``input_dropout`` is then that of the propagated features."""
     activation: Activation = "elu"
     """``"relu"`` for networks whose scores come from a dense layer: deep ones and random propagation."""
     input_dropout: float | None = None
@@ -86,7 +86,8 @@ class Config:
     steps: int = 4
     """Random propagation: the largest power K of the transition."""
     draws: int = 4
-    """Random propagation: how many sets of dropped vertices are drawn in a training step."""
+    """Random propagation: how many sets of dropped vertices are drawn in a training step. With ``norm="batch"`` and
+    half of the vertices dropped, each second set is the rest of the one before."""
     row_dropout: float = 0.5
     """Random propagation: the share of the vertices whose features are dropped in a draw."""
     consistency: float = 1.0
@@ -193,11 +194,11 @@ class Config:
         if self.residual != "none" and not kind.can_be_deep:
             known = ", ".join(name for name, one in KINDS.items() if one.can_be_deep)
             raise ValueError(f"residual={self.residual!r} needs one of the models {known}; got {self.model!r}.")
-        if self.norm != "none" and (kind.is_dynamic or kind.layers is not None):
-            raise ValueError(f"norm={self.norm!r} needs layers of one kind over given hyperedges; got {self.model!r}.")
-        if self.norm != "none" and (self.norm == "batch") != self.is_random:
-            known = "batch" if self.is_random else "pair"
-            raise ValueError(f"norm must be 'none' or {known!r} for the model {self.model!r}; got {self.norm!r}.")
+        if self.norm == "batch" and not self.is_random:
+            known = ", ".join(name for name, one in KINDS.items() if one.form == "random")
+            raise ValueError(f"norm='batch' needs one of the models {known}; got {self.model!r}.")
+        if self.norm == "pair" and (self.is_random or kind.is_dynamic or kind.layers is not None):
+            raise ValueError(f"norm='pair' needs layers of one kind over given structures; got {self.model!r}.")
         if not self.is_residual:
             _refuse(changed, _OF_RESIDUAL, 'residual="initial"')
         if not self.is_random:

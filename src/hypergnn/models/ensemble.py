@@ -80,7 +80,8 @@ class Ensemble(Network):
             raise ValueError(f"parameters must have the shapes {own} after an axis of members; got {given}.")
         for name, parameter in parameters.items():
             layer, _, last = name.rpartition(".")
-            setattr(ensemble.get_submodule(layer), last, Parameter(parameter))
+            module = ensemble.get_submodule(layer)
+            setattr(module, last, Parameter(parameter, requires_grad=getattr(module, last).requires_grad))
         return ensemble.eval()
 
     @property

@@ -163,7 +163,7 @@ class Network(nn.Module):
         """A network with given parameters, in evaluation mode."""
         network = cls.empty(config, n_features, n_classes, linear_output=linear_output)
         network.load_state_dict(dict(parameters), assign=True)
-        return network.requires_grad_().eval()
+        return network.eval()
 
     def forward(
         self,

@@ -89,6 +89,7 @@ def scores(
     """
     config, layers = network.config, cast(list[Dense], list(network.layers))
     if len(network.norms) > 0:
+        layers[0]._check(x)  # before a norm, which would broadcast
         if known is not None and not network.training:
             propagated = known * (1 - config.row_dropout)
         else:

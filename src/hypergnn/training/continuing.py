@@ -41,8 +41,9 @@ def check_same_network(model: SavedModel, config: Config) -> None:
     shapes = [{name: tuple(one.shape) for name, one in part.items()} for part in (own, asked)]
     if model.network.config.model != config.model or shapes[0] != shapes[1]:
         raise ValueError(
-            "a model continues with the same kind of network, width, depth, heads, skip connection and direction; it "
-            f"is {_described(model.network.config)}, got {_described(config)}. Omit these settings."
+            "a model continues with the same kind of network, width, depth, heads, skip connection, direction, "
+            f"residual and norm; it is {_described(model.network.config)}, got {_described(config)}. Omit these "
+            "settings."
         )
 
 
@@ -59,5 +60,5 @@ def with_classes(data: Dataset, class_names: tuple[str, ...]) -> Dataset:
 
 
 def _described(config: Config) -> str:
-    parts = (config.model, f"depth {config.depth}", f"heads {config.heads}", f"hidden {config.hidden}")
-    return ", ".join((*parts, f"skip {config.skip}", f"direction {config.direction}"))
+    names = ("depth", "heads", "hidden", "skip", "direction", "residual", "norm")
+    return ", ".join((config.model, *(f"{name} {getattr(config, name)}" for name in names)))

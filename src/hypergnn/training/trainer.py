@@ -68,8 +68,8 @@ def fit(
         trials: The number of trials.
         out: Run folder for the records and the best model. Trials already recorded in it are not trained again, except
             the best one if its model file is lost or damaged.
-        batch: Number of trials that a worker trains together. If omitted, 4 to 32, more for smaller data, as far as
-            memory allows.
+        batch: Number of trials that a worker trains together. If omitted, up to 32, more for smaller data and
+            networks, as far as memory allows.
         jobs: Number of workers, each with one thread; ``torch.get_num_threads()`` if omitted. Workers are processes on
             Linux machines without an accelerator, and threads elsewhere. Inside ``joblib.parallel_config(backend=…)``
             with a backend of Dask, Ray or Spark, they are the workers of that cluster, all of them if omitted.
@@ -188,7 +188,7 @@ def _fitting_batch(task: Task, config: Config, jobs: int) -> int:
         worth = min(worth, without_recomputation)
     if config.norm == "batch":  # each draw propagates all columns
         floats += (3 * config.draws + 4) * rows * task.n_features
-        worth = max(1, WORTH_SHARING // (rows * task.n_features))
+        worth = min(worth, max(1, WORTH_SHARING // (rows * task.n_features)))
     if KINDS[config.model].has_attention:
         n_pairs = sum(one.n_terms for one in task.structures.values())
         floats += 24 * n_pairs * config.heads * config.depth

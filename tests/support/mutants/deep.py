@@ -55,9 +55,16 @@ MUTANTS = [
     Mutant(
         "running means not updated",
         "hypergnn.models.batch_norm:BatchNorm._update",
-        argument("lerp_", 1),
+        argument("add_", 0),
         "0.0",
         f"{RANDOM}::test_batch_normalisation_is_that_of_torch",
+    ),
+    Mutant(
+        "running means not divided by the share of data",
+        "hypergnn.models.batch_norm:BatchNorm.running",
+        value("share", "is_new"),
+        "torch.ones_like(share)",
+        f"{RANDOM}::test_running_means_are_those_of_the_data_from_the_first_step_on",
     ),
     Mutant(
         "gradient of a block without its dropout",

@@ -426,7 +426,7 @@ def _backward_relu_dropout(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     if not ops.is_differentiated():
         grad_x, grad_bias = relu_dropout_gradient(grad, output, ctx.has_bias, ctx.rate)
     else:
-        grad_x = grad * ((output > 0) * (1 / (1 - ctx.rate)))
+        grad_x = grad * ~(output <= 0) * (1 / (1 - ctx.rate))
         grad_bias = _of_bias(grad_x)
     return grad_x, grad_bias if ctx.has_bias else None
 

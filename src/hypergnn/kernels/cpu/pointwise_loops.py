@@ -235,7 +235,7 @@ def relu_dropout_gradient(grad: Array, y: Array, scale: float, out: Array, parts
             given, come = y[trial, low:high].reshape(-1), grad[trial, low:high].reshape(-1)
             made = out[trial, low:high].reshape(-1)
             for k in range(made.size):
-                made[k] = come[k] * scale if given[k] > zero else zero
+                made[k] = zero if given[k] <= zero else come[k] * scale  # NaN passes
             if parts.size:
                 total = parts[trial, block]
                 total[:] = 0
