@@ -42,6 +42,7 @@ def fit(**options):
     return hg.training.fit(hg.datasets.load("digits"), Config(hidden=2, max_epochs=3), trials=2, **options)
 
 
+@pytest.mark.slow
 def test_a_notebook_has_one_line_that_changes(notebook, capsys):
     fit(progress=True)
     assert notebook.shown[0] == "starting"
@@ -63,6 +64,7 @@ def test_a_terminal_of_ipython_is_no_notebook(notebook, monkeypatch, capsys):
     assert "2/2 trials" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_lines_elsewhere_and_both_listeners_are_told(capsys):
     heard = []
     fit(progress=True, on_progress=heard.append)

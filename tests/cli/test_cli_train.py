@@ -91,6 +91,7 @@ def test_own_tables_from_training_to_predictions(capsys):
     assert [float(row["probability"]) for row in rows] == pytest.approx(scores.max(1).values.tolist(), abs=1e-6)
 
 
+@pytest.mark.slow
 def test_predictions_of_digits_as_csv_and_parquet(tmp_path, capsys):
     assert run("train", "digits", *TINY, "--out", tmp_path / "run", "--quiet") == 0
     assert capsys.readouterr().err == ""
@@ -243,6 +244,7 @@ def test_predicting_finds_features_by_name_and_refuses_others(capsys):
     assert "the model takes 3 features per vertex; digits has 64" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "message"),
     [
@@ -430,6 +432,7 @@ def n_records():
     return len(read("run").records) if Path("run", "run.json").exists() else 0
 
 
+@pytest.mark.slow
 def test_batches_with_sampled_neighbours(tables, capsys):
     sampled = ["--batch-size", 8, "--fanout", "2x3,all", "--control-variates"]
     sampled += ["--checkpoint-every", 1, "--out", "runs/sampled"]

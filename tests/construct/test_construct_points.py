@@ -91,6 +91,7 @@ def test_the_approximate_search_knows_a_metric_by_the_names_that_the_exact_one_h
     assert approximate.equals(exact)
 
 
+@pytest.mark.slow
 def test_the_approximate_search_refuses_metrics_it_does_not_support():
     x = np.random.default_rng(0).random((60, 20))
     with pytest.raises(ValueError, match=r"got 'nan_euclidean'. Pass approximate=False for an exact search"):

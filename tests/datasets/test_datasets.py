@@ -248,6 +248,7 @@ def test_features_are_a_copy():
     assert data.x.any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*CLASS_SIZES, "digits"])
 def test_description_fits_a_screen(name):
     lines = real_data.load(name).describe().splitlines()
@@ -277,6 +278,7 @@ def test_parts_that_do_not_fit_are_refused(change, message):
         replace(data, train=np.arange(5), **change)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "convert",
     [np.float64, np.ndarray.tolist, torch.from_numpy, sparse.csc_array, lambda x: torch.from_numpy(x).to_sparse_csr()],

@@ -268,6 +268,7 @@ def test_missing_pip_is_reported(monkeypatch, tmp_path):
         download._pip_download(str(tmp_path))
 
 
+@pytest.mark.slow
 def test_failing_pip_is_reported(monkeypatch, tmp_path):
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))

@@ -87,6 +87,7 @@ def test_a_trial_continues_from_a_checkpoint_to_the_bit(data, tmp_path, monkeypa
     assert not (tmp_path / "checkpoint-0.safetensors").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("alone")
 def test_a_model_is_trained_further_on_shards(data, tmp_path):
     config = hg.Config(hidden=4, heads=2, max_epochs=3)

@@ -62,6 +62,7 @@ def check(folder):
         assert os.listdir(folder) == ["shards"], "the next call removes what the dead one left"
 
 
+@pytest.mark.slow
 @ON_LINUX
 def test_shards_are_complete_or_not_there_if_a_call_fails(tmp_path, tally):
     for number, (at, part) in enumerate(points(lambda: save(tmp_path / "first"), most=60)):
@@ -76,6 +77,7 @@ def test_shards_are_complete_or_not_there_if_a_call_fails(tmp_path, tally):
         tally("failing calls: shards")
 
 
+@pytest.mark.slow
 @ON_LINUX
 @pytest.mark.parametrize("fault", ["kill", "power"])
 def test_shards_are_complete_or_not_there_after_death(fault, tmp_path, tally):
@@ -159,6 +161,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_shard_is_refused(name, tmp_path, tally):
     save(tmp_path)

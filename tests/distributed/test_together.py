@@ -203,6 +203,7 @@ def test_arguments_that_do_not_fit_are_refused(arguments, message, monkeypatch, 
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -246,6 +247,7 @@ def test_processes_with_different_settings_stop_with_one_error(tmp_path):
     assert "trials must be at least 1" in lines[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", ["train", "val"])
 def test_an_empty_part_of_the_split_is_refused(part, tmp_path):
     data = hg.datasets.load("digits")
@@ -255,6 +257,7 @@ def test_an_empty_part_of_the_split_is_refused(part, tmp_path):
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 def test_shards_of_other_data_are_not_used(monkeypatch, capsys, tmp_path):
     alone(monkeypatch)
     other = hg.datasets.load("digits", seed=3)
@@ -268,6 +271,7 @@ def test_shards_are_for_several_processes(capsys):
     assert "--shards must be used by several processes" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["hyper-conv", "hyper-attention", "mlp", "hyper-sage"])
 def test_one_process_trains_as_fit_does(model, tmp_path):
     data, config = hg.datasets.load("digits"), hg.Config(model=model, max_epochs=3, hidden=4, heads=2)

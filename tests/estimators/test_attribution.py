@@ -55,6 +55,7 @@ def classifier():
     return hg.HypergraphClassifier(random_state=0).fit(None, KNOWN, hypergraph=H)
 
 
+@pytest.mark.slow
 def test_what_speaks_for_a_class_adds_up_to_its_probability(classifier):
     why = classifier.explain(2)
     again = classifier.predict_proba(

@@ -51,6 +51,7 @@ def test_the_training_of_a_network_ends_when_its_time_is_over(monkeypatch):
     assert 0 <= found.accuracy[0] <= 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["hypergraph-classifier", "hyper-conv"])
 def test_there_may_be_no_limit_of_time(name, monkeypatch):
     quick = hg.Config(max_epochs=2, hidden=2, heads=1)

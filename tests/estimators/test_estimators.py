@@ -116,6 +116,7 @@ def test_a_constructor_that_is_added_to_the_list_is_used(monkeypatch):
     assert model.predict(X + 0.5).shape == (8,)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("construct", ["knn", "clusters", "attributes", scaled_neighbours])
 @pytest.mark.parametrize("model", ["hyper-conv", "hyper-attention"])
 def test_the_prediction_of_a_new_row_does_not_depend_on_the_others(wine, construct, model):

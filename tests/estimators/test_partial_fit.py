@@ -33,6 +33,7 @@ def shop(**options):
     return made(**options).fit(None, LABELS.to_numpy(), hypergraph=H)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("construct", ["knn", "clusters", "attributes"])
 @pytest.mark.parametrize("model", ["hyper-conv", "hyper-attention", "mlp"])
 def test_rows_that_came_later_become_training_rows(model, construct):
@@ -210,6 +211,7 @@ def test_a_regressor_goes_on():
 AGES = pd.DataFrame({"age": [1.0, 2.0, 8.0, 9.0]}, index=["ann", "bob", "eve", "kim"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("construct", ["knn", "clusters", "attributes"])
 def test_rows_are_recognised_by_the_index_of_their_table(construct):
     one = made(construct=construct, n_neighbors=1).fit(AGES, ["x", None, "y", None])

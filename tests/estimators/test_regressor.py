@@ -209,6 +209,7 @@ def test_minus_one_is_a_number_and_may_be_meant_as_a_mark():
     read_targets([3.0, -1, -2.0, -1], 4, None)  # warnings are errors
 
 
+@pytest.mark.slow
 def test_events_have_numbers_too():
     orders = {"who": ["ann", "bob", "eve"], "what": ["tea", "tea", "saw"]}
     model = hg.HypergraphRegressor.from_events(

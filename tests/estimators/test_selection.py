@@ -131,6 +131,7 @@ def test_labels_of_a_single_class_are_refused(wine):
         hg.HypergraphClassifier().fit(X, np.where(np.arange(y.size) < 5, 0, -1))
 
 
+@pytest.mark.slow
 def test_a_limit_that_leaves_candidates_out_warns_and_none_leaves_out_nothing(wine):
     X, _, few = wine
     with pytest.warns(TimeLimitWarning, match="max_time=1e-09 was too short to try naive Bayes, nearest neighbours"):
@@ -406,6 +407,7 @@ def test_counts_are_those_of_the_hyperedges_of_a_row():
     assert alone.of(sparse.csr_array((1, 2)))[0, 0] < -1
 
 
+@pytest.mark.slow
 def test_in_how_many_hyperedges_a_row_is_may_say_its_class():
     rng = np.random.default_rng(0)
     number = rng.integers(1, 12, 300)

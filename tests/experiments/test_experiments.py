@@ -250,6 +250,7 @@ def test_time_left_counts_what_was_there_before(tmp_path):
     assert [one.trials_done for one in seen] == sorted(one.trials_done for one in seen)
 
 
+@pytest.mark.slow
 def test_an_interrupt_keeps_what_is_finished(tmp_path):
     def stop(progress):
         if progress.trials_done == 1:
@@ -409,6 +410,7 @@ def test_the_clock_counts_all_sessions_of_a_run(tmp_path, monkeypatch):
     assert unknown[SMALL.cell("gcn").run].seconds > 7
 
 
+@pytest.mark.slow
 def test_the_clock_counts_sessions_that_fail(tmp_path):
     def fail(progress):
         if progress.trials_done == enough:
@@ -528,6 +530,7 @@ def test_times_are_taken_of_ours_and_of_pyg():
     assert times["cora/ratio"] == pytest.approx(times["cora/pyg"] / times["cora/hypergnn"], rel=0.01)
 
 
+@pytest.mark.slow
 def test_the_results_page_is_generated_from_the_records():
     folder = ROOT / "results"
     assert (ROOT / "docs" / "results.md").read_text() == results_page(recorded(folder), read_ensembles(folder))

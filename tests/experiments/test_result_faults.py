@@ -18,6 +18,7 @@ OLD = Results({"cora/gcn-00000000": [trial(0, 80.0)]}, {})
 NEW = Results({"cora/gcn-00000000": [trial(0, 80.0), trial(1, 81.0)]}, {"timing:cora/ratio": 9.0})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["kill", "power"])
 def test_compact_results_survive_death_at_every_call(tmp_path, tally, fault):
     live, after = tmp_path / "live", tmp_path / "after"
@@ -35,6 +36,7 @@ def test_compact_results_survive_death_at_every_call(tmp_path, tally, fault):
         tally(f"{'power cuts' if fault == 'power' else 'kills'}: results")
 
 
+@pytest.mark.slow
 def test_measures_and_times_survive_death_at_every_call(tmp_path, tally):
     note_seconds(tmp_path, 1.5)
     results = note(tmp_path, Results({}, {}), {"a": 1.0}, {"cpu": "a cpu"})

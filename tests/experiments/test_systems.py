@@ -126,6 +126,7 @@ def dense_transition(data: Dataset) -> np.ndarray:
     return scale[:, None] * loops * scale
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["mlp", "gcn"])
 def test_training_is_that_of_dense_matrices_and_torch(data, name):
     T = torch.eye(60) if name == "mlp" else torch.from_numpy(dense_transition(data)).float()
@@ -299,6 +300,7 @@ def test_contexts_of_labels_are_of_the_same_class():
     assert not list(label_contexts(train, np.zeros(4, int), 50, np.random.default_rng(0)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("negative", [0, 2])
 def test_planetoid_without_validation_vertices_or_links(data, negative):
     alone = replace(data, val=data.val[:0], graph=hg.Graph.from_links([], [], n_vertices=60))

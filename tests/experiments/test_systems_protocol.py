@@ -194,6 +194,7 @@ def test_only_an_error_of_its_own_says_that_a_system_does_not_apply(data):
     assert running.failure_in({"shape": (1, 2)}, 0) is None
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("here")
 def test_a_system_that_does_not_apply_is_no_failure(tmp_path):
     table = Table("systems", "Systems", (of(Faulty(how="lacks links")), of(Centroid())))
@@ -244,6 +245,7 @@ def test_one_failing_system_leaves_the_others_alone(tmp_path):
     assert "<h1>tiny on digits</h1>" in page
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("here")
 def test_a_system_that_fails_later_is_not_judged_by_the_trials_before(tmp_path, monkeypatch):
     late, tiny, centroid = of(Faulty(since=2), Published(88.0)), of(Tiny(0.3)), of(Centroid())
@@ -391,6 +393,7 @@ def test_short_trials_are_more():
     assert usual_trials(Tiny(), 3) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("short", "expected"), [(60.0, 7), (0.0, 4)])
 @pytest.mark.usefixtures("here")
 def test_a_system_with_short_trials_goes_on_after_the_first(short, expected, tmp_path, monkeypatch):

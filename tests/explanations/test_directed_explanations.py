@@ -38,6 +38,7 @@ def make(kind, **options):
     return layer.requires_grad_(False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("aggregate", ["concat", "mean"])
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize(("kind", "options"), OPTIONS)

@@ -110,6 +110,7 @@ FAMILIES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_blocks_and_new_vertices_of_hyperedges_that_point_nowhere_change_no_bit(H, family):
     D, x, made = structures.pointing_nowhere(H), random(H.n_vertices, 5), np.arange(H.n_vertices)[::-2]
@@ -122,6 +123,7 @@ def test_blocks_and_new_vertices_of_hyperedges_that_point_nowhere_change_no_bit(
     assert torch.equal(*(layer(torch.cat([x, x]), block) for block in joined))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attention", [False, True])
 @pytest.mark.parametrize("fanout", [None, [(2, 2), (1, 2)]])
 def test_batches_of_hyperedges_that_point_nowhere_change_no_bit(fanout, attention):
@@ -225,6 +227,7 @@ def memberships(D, direction):
     return {"forward": heads, "backward": tails, "both": (tails, heads), "undirected": both}[direction]
 
 
+@pytest.mark.slow
 @LAYERS
 @pytest.mark.parametrize("direction", ["backward", "both", "undirected"])
 def test_new_vertices_join_what_a_layer_of_their_direction_reads(D, layer, direction):
@@ -265,6 +268,7 @@ def test_an_undirected_layer_takes_the_blocks_of_an_undirected_hypergraph(layer)
     assert_close(one(batch.x, batch.blocks[0]), one(x, H)[batch.vertices])
 
 
+@pytest.mark.slow
 @DIRECTIONS
 @pytest.mark.parametrize("model", ["hyper-conv", "hyper-attention"])
 def test_networks_take_a_block_per_layer(direction, model):

@@ -191,6 +191,7 @@ def test_dropout_comes_after_the_degrees_were_taken(H, normalization):
     torch.testing.assert_close(out[:, 0], T @ x[:, 0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_extreme_attention_stays_finite(softmax_over, normalization, dtype):
     H = hypergraph("more hyperedges than vertices")
@@ -216,6 +217,7 @@ def test_isolated_vertices_and_empty_hyperedges_receive_exactly_nothing(normaliz
     assert weight.grad[1] == 0
 
 
+@pytest.mark.slow
 def test_graph_conv_equals_the_renormalised_adjacency(graph, normalization):
     x, P = random(graph.n_vertices, 3), random(3, 2)
     T = reference.graph_transition(adjacency(graph), normalization)
@@ -507,6 +509,7 @@ def test_a_structure_first_attended_without_gradients_can_be_learned_on(hyperedg
     assert x.grad is not None
 
 
+@pytest.mark.slow
 def test_weights_of_trials_count_as_such_even_if_all_are_alike():
     H = Hypergraph.from_hyperedges([[0, 1, 2], [2, 3]], n_vertices=4)
     x, incidence, weight = torch.rand(4, 2, 3), torch.rand(H.n_incidences, 2), torch.rand(6, 2)

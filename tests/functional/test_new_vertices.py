@@ -148,6 +148,7 @@ def brought(n_vertices=3):
     return hg.Hypergraph.from_hyperedges([[0, 2], [1]], n_vertices=n_vertices, weight=[2.0, 0.5])
 
 
+@pytest.mark.slow
 def test_what_they_bring_is_the_dense_transition_of_a_directed_hypergraph(H, normalization):
     new, R = some(H), brought()
     S = torch.block_diag(structures.dense(H), structures.dense(R))
@@ -160,6 +161,7 @@ def test_what_they_bring_is_the_dense_transition_of_a_directed_hypergraph(H, nor
     assert_close(functional.hypergraph_conv(x, last, normalization=normalization), (T @ x)[H.n_vertices :])
 
 
+@pytest.mark.slow
 def test_attention_over_what_they_bring_leaves_old_vertices_alone(H):
     layer = hg.HypergraphAttention(4, 3, heads=2).double()
     x = structures.random(H.n_vertices + 3, 4)

@@ -69,6 +69,7 @@ def test_rows_of_the_row_normalised_transition_are_probabilities(seed):
     assert torch.linalg.eigvals(T).abs().max() <= 1 + 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("normalization", ["symmetric", "row"])
 @pytest.mark.parametrize("factor", [7, 1e-14, 1e14])
 def test_a_common_factor_of_all_weights_changes_nothing(normalization, factor):

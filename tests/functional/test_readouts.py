@@ -21,6 +21,7 @@ def expected(x, reduce):
     return {"sum": x.sum(-2), "mean": x.mean(-2), "max": x.amax(-2)}[reduce]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("backend")
 @pytest.mark.parametrize("reduce", REDUCE)
 @pytest.mark.parametrize("before", [(), (2,), (2, 3)])

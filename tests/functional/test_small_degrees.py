@@ -52,6 +52,7 @@ def test_the_layer_in_double_precision_is_the_equation(gap, weight):
     torch.testing.assert_close(out, shares @ matrix.T @ x.sum(1, keepdim=True))
 
 
+@pytest.mark.slow
 def test_between_the_gaps_nothing_jumps():
     outs = []
     for gap in torch.linspace(35, 110, 300).tolist():

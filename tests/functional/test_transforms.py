@@ -60,6 +60,7 @@ def numerical(function, x, direction, step=1e-6):
         return (function(x + step * direction) - function(x - step * direction)) / (2 * step)
 
 
+@pytest.mark.slow
 def test_forward_derivatives_are_those_of_a_small_step(layer):
     function, x, direction = layer
     expected = numerical(function, x, direction)
@@ -73,6 +74,7 @@ def test_forward_derivatives_are_those_of_a_small_step(layer):
         torch.testing.assert_close(found, tangent)
 
 
+@pytest.mark.slow
 def test_gradients_of_torch_func_are_those_of_autograd(layer):
     function, x, _direction = layer
     own = x.clone().requires_grad_()
@@ -94,6 +96,7 @@ def test_jacobians_agree(layer):
         torch.autograd.functional.jacobian(function, x, vectorize=True)
 
 
+@pytest.mark.slow
 def test_second_derivatives_agree(layer):
     function, x, direction = layer
 
@@ -106,6 +109,7 @@ def test_second_derivatives_agree(layer):
     torch.testing.assert_close(found, torch.autograd.grad(slope, t)[0])
 
 
+@pytest.mark.slow
 def test_features_can_be_mapped(layer):
     function, x, direction = layer
     many = torch.stack([x, direction, x - direction])

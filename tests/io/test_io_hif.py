@@ -23,6 +23,7 @@ def document(path: Path, **fields: object) -> Path:
     return path
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=100)
 @given(H=hypergraphs())
 def test_a_file_preserves_everything(path, H):
@@ -30,6 +31,7 @@ def test_a_file_preserves_everything(path, H):
     assert io.read_hif(path).equals(H)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=40)
 @given(H=hypergraphs())
 def test_xgi_reads_all_of_our_files_and_we_theirs(path, H):
@@ -40,6 +42,7 @@ def test_xgi_reads_all_of_our_files_and_we_theirs(path, H):
     same_but_for_order(io.read_hif(path), H)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=15)
 @given(H=hypergraphs(isolated=False, empty=False).filter(lambda H: H.n_incidences))
 def test_hypernetx_reads_all_of_our_files_and_we_theirs(path, H):

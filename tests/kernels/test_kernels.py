@@ -94,6 +94,7 @@ def test_softmax_equals_dense_softmax_forward_and_backward(H, softmax_over):
     torch.testing.assert_close(grad, expected_grad)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("side", ["vertices", "hyperedges"])
 def test_gradients_of_the_softmax_are_exact_twice(side):
     H = hypergraph("more hyperedges than vertices")
@@ -140,6 +141,7 @@ def activated(x, pairs, left, middle, right, bias):
 KEYS = torch.tensor([[1, 2], [3, 4]], dtype=torch.int32)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("with_values", [True, False])
 @pytest.mark.parametrize("features", [1, 3, 8, 45])
 def test_a_transition_is_two_sums_and_three_scalings(H, with_values, features):
@@ -730,6 +732,7 @@ def test_a_transition_and_its_activation_in_one_step_are_those_in_two(H, trials,
     assert learned.requires_grad
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("width", [1, 7, 64])
 def test_many_rows_are_activated_with_the_bits_of_two_steps(dtype, width, monkeypatch):

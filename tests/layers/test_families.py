@@ -218,6 +218,7 @@ def test_blocks_and_directions(layer):
     assert_close(one(x[block.read], block), one(x, H)[[3, 1]])
 
 
+@pytest.mark.slow
 def test_the_largest_entry_of_a_group(H):
     x = random(2, H.n_vertices, 3).requires_grad_()
     found = kernels.segment_max(x, by=H.senders.T)

@@ -92,6 +92,7 @@ def test_skip_connection_projects_where_widths_differ(layer_type):
     torch.testing.assert_close(layer(x, *LAYERS[layer_type]), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("skip", [False, True])
 def test_sparse_features_give_the_same(layer_type, skip):
     x = random(5, 4).relu()
@@ -381,6 +382,7 @@ def test_bad_input_is_refused(call, error, match):
         call()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", LAYERS)
 @pytest.mark.parametrize("options", [{}, {"skip": True}, {"aggregate": "mean"}, {"bias": False}])
 @pytest.mark.parametrize("learns", [True, False])

@@ -162,6 +162,7 @@ def test_values_of_incidences(H):
         assert_close(step(rows, H, values=values), torch.einsum(equation, wide, rows))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("heads", [1, 2])
 @pytest.mark.parametrize("width", [1, 2])
 @pytest.mark.parametrize("with_values", [True, False])
@@ -188,6 +189,7 @@ def test_products_of_both_ends_of_an_incidence(H, of):
     assert_close(functional.pair_product(x, m, H, of=of), dense[:, vertex, hyperedge])
 
 
+@pytest.mark.slow
 def test_products_of_incidences_have_gradients_of_any_order():
     H = structures.directed("overlapping parts")
     x = random(H.n_vertices, 2, 3).requires_grad_()

@@ -197,6 +197,7 @@ for work in (lambda: scratch.matrix(1 << 17, 8, np.float32), lambda: rows_of(sys
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix" or os.getuid() != 0 or not shutil.which("mount"), reason="only root may mount")
 def test_a_full_disk_for_temporary_files_is_an_error_and_no_signal(tmp_path, tally):
     pyarrow = pytest.importorskip("pyarrow")

@@ -44,6 +44,7 @@ def standard_errors(draws, full):
     return float((distance / error.clamp(min=1e-12))[error >= 1e-12].max()) if bool((error >= 1e-12).any()) else 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STRUCTURES)
 def test_the_mean_of_sampled_convolutions_is_the_full_one(name):
     H = STRUCTURES[name]()
@@ -105,6 +106,7 @@ def test_both_ways_in_one_step_are_those_of_two_steps(heads):
     assert standard_errors(draws, propagate(x, H, middle=(H.weight / H.hyperedge_degree()).unsqueeze(-1))) < 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["small", "hubs, weighted", "more hyperedges than vertices"])
 @pytest.mark.parametrize("normalization", ["row", "none"])
 def test_gaussian_kernels_are_unbiased_as_well(name, normalization):

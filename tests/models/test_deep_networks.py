@@ -97,6 +97,7 @@ def test_a_layer_is_that_of_pyg():
         torch.testing.assert_close(ours, theirs(x, start, links[:, links[0] != links[1]]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", DEEP)
 def test_the_gradients_are_exact(model):
     network, x = drawn(replace(SMALL, model=model, hidden=2, heads=1, depth=2), n_features=2, n_classes=2), random(6, 2)

@@ -66,6 +66,7 @@ def test_networks_that_differ_are_refused():
         hg.explain(Ensemble.of([Network(SMALL, 5, 3)]), H, 0, x=torch.rand(4, 5))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["hyper-conv", "hyper-grand", "hyper-diffusion"])
 def test_a_classifier_of_several_networks(data, model, tmp_path):
     options = {"model": model, "hidden": 2, "heads": 2, "max_epochs": 5, "random_state": 0}

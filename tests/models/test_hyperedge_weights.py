@@ -40,6 +40,7 @@ def test_a_network_gives_the_weights_itself(network, expected, x):
     torch.testing.assert_close(Ensemble.of([network])(x, hypergraph=H).softmax(-1), expected.softmax(-1))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf:UserWarning")  # torch's own look
 def test_a_compiled_network_makes_the_weights_beside_its_graph(network, expected, x):
     compiled = torch.compile(network, backend="eager")

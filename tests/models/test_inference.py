@@ -194,6 +194,7 @@ def test_scores_do_not_replace_what_is_no_file(tmp_path):
     assert sorted(one.name for one in tmp_path.iterdir()) == ["folder", "pipe"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the injector needs /proc")
 @pytest.mark.parametrize("fault", ["error", "kill", "power"])
 def test_a_file_of_scores_is_the_old_or_the_new_one(fault, tmp_path, tally):

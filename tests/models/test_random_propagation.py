@@ -93,6 +93,7 @@ def plain_losses(data, config, seed, epochs):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("model", "activation"), [*((model, "elu") for model in MODELS), ("hyper-grand", "relu")])
 def test_the_engine_trains_as_a_plain_loop_does(data, model, activation):
     config = replace(SMALL, model=model, consistency=0.7, temperature=0.4, activation=activation)

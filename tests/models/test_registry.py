@@ -59,6 +59,7 @@ def test_blocks_of_a_network_of_any_layers():
     assert_close(network(x[reached[0].read], hypergraph=blocks), network(x, hypergraph=H)[[1]])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("named")
 @pytest.mark.parametrize("model", ["unigat", "deep-sets", "mixed"])
 def test_trials_of_a_registered_network_depend_on_their_seeds_only(model, tmp_path):

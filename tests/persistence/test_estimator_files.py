@@ -135,6 +135,7 @@ def round_trip(value):
     return Reader(writer.tensors).read(node)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "part",
     [
@@ -289,6 +290,7 @@ def damaged(tmp_path, change):
     return path
 
 
+@pytest.mark.slow
 def test_files_with_other_content_are_refused(tmp_path):
     def other_class(tree, about):
         return tree, {**about, "class": "hypergnn.estimators.rows:Scales"}
@@ -338,6 +340,7 @@ def test_kinds_of_files_are_told_apart(tmp_path):
         hg.load(tmp_path / "text")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "index",
     [

@@ -45,6 +45,7 @@ def test_an_atomic_write_that_fails_anywhere_leaves_the_old_file(tmp_path, tally
         tally("failing calls: atomic write")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["kill", "power"])
 def test_a_process_or_machine_that_dies_in_an_atomic_write_leaves_one_of_both(tmp_path, tally, fault):
     live, after = tmp_path / "live", tmp_path / "after"
@@ -111,6 +112,7 @@ def test_an_append_that_fails_anywhere_leaves_the_file_as_it_was(tmp_path, tally
         tally("failing calls: append")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["kill", "power"])
 def test_a_saved_network_is_the_old_or_the_new_one(tmp_path, tally, fault):
     live, after = tmp_path / "live", tmp_path / "after"

@@ -69,6 +69,7 @@ def written(value):
     return json.loads(json.dumps(writer.write(value, "it"))), writer.tensors
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", NAMES)
 def test_every_class_that_files_may_hold_comes_back_fitted_or_not(name):
@@ -199,6 +200,7 @@ ATTACKS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_what_compiled_code_would_read_is_checked(attack):

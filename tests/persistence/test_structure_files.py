@@ -38,6 +38,7 @@ def stored(path):
         return set(file.keys())
 
 
+@pytest.mark.slow
 def test_every_hypergraph_comes_back(H, path):
     loaded = again(H, path)
     assert loaded.equals(H)
@@ -147,6 +148,7 @@ def test_inconsistent_sizes_are_noticed_without_reading_the_incidences(changes, 
         Hypergraph.load(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "values"),
     [
@@ -254,6 +256,7 @@ def test_verifying_notices_a_link_in_one_direction_only(path):
         Graph.load(path, verify=True)
 
 
+@pytest.mark.slow
 def test_one_wrong_byte_anywhere_is_noticed_by_verifying_and_breaks_nothing_otherwise(path):
     H = make(weight=[1.0, 2.0, 3.0], vertex_names=list("abcd"))
     H.save(path)

@@ -176,6 +176,7 @@ def test_peers_train_and_learn(peer):
     assert all(parameter.grad is not None for parameter in network.parameters())
 
 
+@pytest.mark.slow
 def test_our_training_trains_as_many_trials_and_epochs_as_it_is_told(monkeypatch):
     outcomes = []
     fit = hg.training.fit
@@ -316,6 +317,7 @@ def test_the_package_does_not_import_the_benchmarks():
     assert not [text for text in sources if "import benchmarks" in text or "from benchmarks" in text]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", from_pyg.MODELS)
 def test_a_model_written_for_pyg_trains_with_either_layer(name):
     from torch_geometric.nn import HypergraphConv as PyGHypergraphConv

@@ -41,6 +41,7 @@ def test_digits_are_told_better_with_structure(capsys):
     assert attention > plain
 
 
+@pytest.mark.slow
 def test_one_member_of_each_circle_tells_the_others(capsys, tmp_path):
     picture = tmp_path / "circles.png"
     load("southern_women").main(picture)
@@ -53,6 +54,7 @@ def test_one_member_of_each_circle_tells_the_others(capsys, tmp_path):
     assert picture.read_bytes().startswith(PNG)
 
 
+@pytest.mark.slow
 def test_growers_lie_further_apart_once_propagated(capsys, tmp_path):
     picture = tmp_path / "map.png"
     load("wine_map").main(picture)
@@ -82,6 +84,7 @@ def test_words_in_common_help_where_labels_are_fewest(capsys):
     assert convolution > plain
 
 
+@pytest.mark.slow
 def test_a_classifier_that_goes_on_knows_the_products_of_each_week(capsys):
     load("weekly_orders").main(weeks=5)
     rows = re.findall(r"(?m)^ +\d+ +\d+ +\d+ +(\d+)% +(\d+)%$", capsys.readouterr().out)

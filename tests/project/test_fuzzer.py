@@ -102,6 +102,7 @@ def test_signals_hangs_and_exceptions_are_findings(tmp_path):
     assert "KeyError" in again.stderr
 
 
+@pytest.mark.slow
 def test_an_unknown_parser_is_refused_with_the_known_ones():
     paths = os.pathsep.join([str(ROOT), str(ROOT / "src"), *sys.path])
     command, environment = [sys.executable, "-m", "fuzz", "xml"], os.environ | {"PYTHONPATH": paths}
@@ -110,6 +111,7 @@ def test_an_unknown_parser_is_refused_with_the_known_ones():
     assert done.stderr.startswith("parsers must be some of structures, models,")
 
 
+@pytest.mark.slow
 def test_cases_are_reproducible_and_differ():
     corpus = valid.hif()
     cases = [case_of(0, "hif", number, corpus) for number in range(60)]
@@ -171,6 +173,7 @@ def test_a_finding_is_stored_once_for_each_place(tmp_path):
     assert (homes[0] / "case" / "folder" / "a").read_bytes() == b"1"
 
 
+@pytest.mark.slow
 def test_every_parser_has_small_valid_cases():
     for name, parser in PARSERS.items():
         sizes = [sum(map(len, case.values())) for case in parser.valid()]

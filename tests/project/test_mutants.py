@@ -12,6 +12,7 @@ from support.mutation import Mutant, StaleMutantError, live_functions
 ALL = pytest.mark.parametrize("mutant", MUTANTS.values(), ids=MUTANTS)
 
 
+@pytest.mark.slow
 @ALL
 def test_a_mutant_names_what_exists(mutant):
     """Raises where the function or the place in it is gone."""

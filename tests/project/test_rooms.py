@@ -94,6 +94,7 @@ def modules() -> list[object]:
     return [pytest.param(path, id=name_of(path)) for path in paths]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", modules())
 def test_a_module_imports_only_from_rooms_below_its_own(path):
     own = room_of(name_of(path))
@@ -253,6 +254,7 @@ def test_tests_take_from_other_rooms_what_these_export_or_their_own_room_uses(pa
         assert {module_of(name) for name in borrowed(path)} <= {module for room, module in EXCEPTIONS if room == own}
 
 
+@pytest.mark.slow
 def test_every_exception_is_used():
     paths = [param.values[0] for param in files_of_tests()]
     found = {(path.relative_to(TESTS).parts[0], module_of(name)) for path in paths for name in borrowed(path)}

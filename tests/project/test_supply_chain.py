@@ -38,6 +38,7 @@ def wanted(extra: str) -> list[Requirement]:
     return found
 
 
+@pytest.mark.slow
 def test_every_line_of_the_lock_is_a_version_with_hashes_and_names_no_server():
     rest = ENTRY.sub("", LOCK)
     assert [line for line in rest.splitlines() if not line.startswith("#")] == []

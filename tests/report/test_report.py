@@ -296,6 +296,7 @@ def test_one_run_has_a_page_and_figures(tmp_path, capsys):
     assert PALETTE[9] in (tmp_path / "figures" / f"{stems[1]}.svg").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick_map")
 def test_pairwise_networks_are_shown_with_the_graph_they_were_trained_on(tmp_path):
     data = with_graph(hg.datasets.load("digits"), "gat+hyper-attention")
@@ -308,6 +309,7 @@ def test_pairwise_networks_are_shown_with_the_graph_they_were_trained_on(tmp_pat
     assert np.allclose(total, 1, atol=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick_map")
 def test_networks_that_cannot_be_shown_are_named_with_the_reason(tmp_path):
     train(tmp_path / "digits", "hyper-attention")
@@ -331,6 +333,7 @@ def test_networks_that_cannot_be_shown_are_named_with_the_reason(tmp_path):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick_map")
 def test_the_budget_of_networks_is_their_size_on_the_page(tmp_path):
     train(tmp_path, "hyper-attention")
@@ -391,6 +394,7 @@ def luminance(rgb):
     return float(linear @ [0.2126, 0.7152, 0.0722])
 
 
+@pytest.mark.slow
 def test_runs_of_no_table_are_refused_and_named(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     with Ledger.open(Path("runs/mine"), {"data": {"name": "cora"}, "config": {"model": "gcn"}}):
@@ -407,6 +411,7 @@ def test_runs_of_no_table_are_refused_and_named(tmp_path, monkeypatch, capsys):
         report.write("begun")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick_map")
 def test_curves_that_are_left_out_are_spoken_of(tmp_path):
     usual, narrow = TABLES["baselines"].cell("cora/hyper-conv"), TABLES["hidden"].cell("hyper-conv/4")
@@ -420,6 +425,7 @@ def test_curves_that_are_left_out_are_spoken_of(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_a_chart_has_the_rows_of_its_table(tmp_path):
     cell = BASELINES.cell("cora/gcn")
     with Ledger.open(tmp_path / cell.run, {"data": {"name": "cora"}, "config": {"model": "gcn"}}) as ledger:
@@ -432,6 +438,7 @@ def test_a_chart_has_the_rows_of_its_table(tmp_path):
     assert chart.alt == "Cora. Measured and published test accuracy of each method."
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick_map")
 def test_other_tables_are_shown_too_with_the_networks_they_have(tmp_path):
     cell = TABLES["hidden"].cell("hyper-conv/4")

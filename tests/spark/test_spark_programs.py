@@ -137,6 +137,7 @@ def saved(model, *, n_features=6, seed=0, linear_output=False, **options):
     return SavedModel(network, ("a", "b", "c"), {})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["hyper-conv", "hyper-attention", "mlp"])
 @pytest.mark.parametrize(
     "options",

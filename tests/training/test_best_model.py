@@ -47,6 +47,7 @@ def flip(path):
     path.write_bytes(content)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", [remove, empty, tear, flip])
 def test_a_lost_or_damaged_model_is_rebuilt_bit_for_bit(data, finished, caplog, tally, damage):
     folder, model = finished

@@ -63,6 +63,7 @@ def test_every_flipped_bit_of_a_line_is_found(run, name, tally):
     tally("corrupt bytes: records and curves", attempts=attempts, survived=attempts)
 
 
+@pytest.mark.slow
 def test_every_torn_end_is_found(run, tally):
     content = (run / "trials.jsonl").read_bytes()
     keep = content.rindex(b"\n", 0, -1) + 1

@@ -69,6 +69,7 @@ HOSTILE_CHECKPOINTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*HOSTILE_CHECKPOINTS, None])
 def test_a_checkpoint_that_does_not_fit_starts_the_trial_again(name, data, whole, tmp_path, caplog, tally):
     expected, content, part = whole
@@ -84,6 +85,7 @@ def test_a_checkpoint_that_does_not_fit_starts_the_trial_again(name, data, whole
     tally("hostile files: checkpoint")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the injector needs /proc")
 @pytest.mark.parametrize("fault", ["error", "kill", "power"])
 def test_a_checkpoint_is_the_old_or_the_new_one(fault, tmp_path, tally):

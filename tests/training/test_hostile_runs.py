@@ -61,6 +61,7 @@ HOSTILE_LINES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["trials.jsonl", "curves.jsonl"])
 @pytest.mark.parametrize("row", HOSTILE_LINES.values(), ids=HOSTILE_LINES.keys())
 def test_a_hostile_line_is_refused_or_ignored(run, name, row, tally, capsys):
@@ -107,6 +108,7 @@ def head(content):
     return lambda path: path.write_text(content)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["run.json", "trials.jsonl", "curves.jsonl", "run.lock"])
 @pytest.mark.parametrize("damage", [pipe, link, broken_link, loop, folder], ids=lambda one: one.__name__)
 def test_what_is_no_file_is_refused(run, name, damage, tally, capsys):

@@ -432,6 +432,7 @@ def test_a_line_torn_at_any_byte_is_repaired_with_a_warning(tmp_path, caplog, en
         assert (folder / "curves.jsonl").read_bytes() == drawn, "curves without a record must go as well"
 
 
+@pytest.mark.slow
 def test_curves_torn_at_any_byte_are_repaired(tmp_path):
     whole = fill(tmp_path / "whole", [0, 1])
     trials, drawn = ((whole / name).read_bytes() for name in ("trials.jsonl", "curves.jsonl"))
@@ -487,6 +488,7 @@ def test_a_second_opening_is_refused_until_the_first_is_closed(tmp_path):
     Ledger.open(tmp_path, CONFIGURATION).close()
 
 
+@pytest.mark.slow
 def test_a_second_process_is_refused_until_the_first_is_dead(tmp_path):
     process, receiver = start(tmp_path)
     first(receiver)

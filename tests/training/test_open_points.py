@@ -30,6 +30,7 @@ def measured(result):
     return [(one.seed, one.epochs, one.best_epoch, one.test_loss) for one in result.records]
 
 
+@pytest.mark.slow
 @EACH
 def test_a_trial_is_the_same_alone_together_and_after_a_stop(settings, tmp_path):
     data, config = grouped_points(), Config(**SMALL, **settings)

@@ -70,12 +70,14 @@ def test_a_part_gives_the_losses_and_gradients_of_the_whole(centred, model, dept
     assert_a_part_is_the_whole(task(scattered(centred), dense=dense), config)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [name for name, kind in KINDS.items() if kind.can_be_deep])
 def test_a_part_of_a_deep_network_gives_the_losses_and_gradients_of_the_whole(model, backend):  # noqa: ARG001
     config = Config(model, hidden=3, heads=2, depth=3, residual="initial", dropout=0.5, attention_dropout=0.5)
     assert_a_part_is_the_whole(task(scattered("some"), dense=True), config)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("depth", [1, 3])
 @pytest.mark.parametrize("model", ["gcn", "gcn+hyper-conv"])
 def test_a_part_of_a_graph_whose_links_are_not_listed(model, depth, backend):  # noqa: ARG001

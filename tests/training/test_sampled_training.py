@@ -188,6 +188,7 @@ def test_bad_arguments(data, tmp_path):
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 def test_classifiers_train_on_batches(data):
     x, y = data.x[:300], data.y[:300]
     options = {"max_epochs": 30, "batch_size": 64, "fanout": [(4, 6), (4, 6)], "random_state": 0}

@@ -230,6 +230,7 @@ def test_the_best_model_is_saved_and_reproduces_its_record(data, tmp_path):
     assert accuracy == pytest.approx(best.test_accuracy)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_an_interrupt_loses_no_finished_trial(data, tmp_path, jobs):
     def interrupt(progress):
