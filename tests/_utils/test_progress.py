@@ -79,4 +79,13 @@ def test_time_left_counts_the_epochs_of_trials_that_are_running():
     assert progress.seconds_left(half, started=0, elapsed=60.0) == pytest.approx(15.0)
     assert progress.seconds_left(half, started=1, elapsed=60.0) == pytest.approx(60 * 900 / 4800)
     assert progress.seconds_left(Progress(0, 4, 4, 100, (), ()), started=0, elapsed=60.0) is None
-    assert progress.seconds_left(Progress(4, 4, 0, 500, (80.0,) * 4, (100,) * 4), started=0, elapsed=60.0) == 0
+    assert progress.seconds_left(Progress(3, 4, 1, 500, (80.0,) * 3, (100,) * 3), started=0, elapsed=60.0) == 0
+    assert progress.seconds_left(Progress(4, 4, 0, 390, (80.0,) * 4, (100,) * 4), started=0, elapsed=60.0) is None
+
+
+def test_the_last_line_counts_all_epochs(tmp_path):
+    heard = []
+    for trials in (2, 3):  # the third in a session of its own
+        data, config = hg.datasets.load("digits"), Config(hidden=2, max_epochs=3)
+        hg.training.fit(data, config, trials=trials, out=tmp_path, on_progress=heard.append)
+        assert heard[-1].epochs == sum(heard[-1].trial_epochs[-1 if trials == 3 else 0 :])

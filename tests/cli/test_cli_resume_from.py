@@ -1,6 +1,8 @@
 """``hypergnn train --resume-from``: training goes on with tables that have grown."""
 
+import dataclasses
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,7 +10,7 @@ import pytest
 import hypergnn as hg
 from hypergnn.cli import main
 from hypergnn.models import Config
-from hypergnn.training.continuing import continuing
+from hypergnn.training.continuing import OF_TRAINING, check_same_network, continuing
 
 SMALL = ["--hidden", "4", "--heads", "1", "--jobs", "1", "--quiet", "--json"]
 
@@ -65,8 +67,13 @@ def test_what_does_not_fit_is_refused(tmp_path, capsys):
     assert main(["train", *first, *SMALL, "--max-epochs", "2", "--out", f"{tmp_path}/one"]) == 0
     resume = ["--resume-from", f"{tmp_path}/one", "--quiet"]
     wrong = {
-        "continues with the same kind of network": ["--hidden", "8", "--out", f"{tmp_path}/b"],
-        "got hyper-attention": ["--model", "hyper-attention", "--out", f"{tmp_path}/b"],
+        "network that it is: hidden is 4, got 8. Omit": ["--hidden", "8", "--out", f"{tmp_path}/b"],
+        "is: norm is 'none', got 'pair'; weights is 'given', got 'learned'": [
+            *("--norm", "pair", "--weights", "learned", "--out", f"{tmp_path}/b")
+        ],
+        "--resume-from continues hyper-conv; got hyper-attention": [
+            *("--model", "hyper-attention", "--out", f"{tmp_path}/b")
+        ],
         "--out must be another folder": ["--out", f"{tmp_path}/one"],
     }
     for message, given in wrong.items():
@@ -82,6 +89,16 @@ def test_what_does_not_fit_is_refused(tmp_path, capsys):
     assert not (tmp_path / "b").exists()
     assert main(["train", *other, "--resume-from", f"{tmp_path}/none", "--quiet"]) == 2
     assert "none does not exist" in capsys.readouterr().err
+
+
+def test_only_settings_of_training_may_differ():
+    names = {field.name for field in dataclasses.fields(Config)}
+    assert names >= OF_TRAINING
+    model = hg.SavedModel(hg.Network(Config(hidden=2, heads=1), 1, 2), ("x", "y"), {})
+    check_same_network(model, replace(model.network.config, dropout=0.1, learning_rate=0.1, batch_size=8))
+    for changed in ({"hidden": 3}, {"feature_scaling": "none"}, {"norm": "pair"}, {"direction": "backward"}):
+        with pytest.raises(ValueError, match=f"as the network that it is: {next(iter(changed))} is .*, got"):
+            check_same_network(model, replace(model.network.config, **changed))
 
 
 def test_classes_keep_their_numbers():

@@ -46,6 +46,15 @@ def run(*command):
 
 
 @pytest.mark.usefixtures("shop")
+def test_an_encoding_is_said(shop, capsys):
+    people = shop / "customers.csv"
+    people.write_text(people.read_text().replace("c3,23,", "c3,,"))
+    assert run("train", *OWN, "--label", "segment", "--out", "run", *SETTINGS) == 0
+    said = "a column has words or gaps, so features are encoded as numbers from 0 to 1: 'age', 'age missing'"
+    assert capsys.readouterr().err.splitlines()[1] == said
+
+
+@pytest.mark.usefixtures("shop")
 def test_columns_are_named_and_what_was_read_is_said(capsys):
     several = ["--hyperedge", "product", "--hyperedge", "category"]
     assert run("train", *OWN, *several, "--label", "segment", "--out", "run", *SETTINGS) == 0

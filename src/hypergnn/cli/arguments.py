@@ -7,6 +7,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from hypergnn._utils.table_sources import quoted
+
 if TYPE_CHECKING:
     from hypergnn.construct import TableEncoder
     from hypergnn.datasets import Dataset
@@ -122,6 +124,11 @@ def say_what_was_read(data: Dataset, *, quiet: bool) -> None:
     if not quiet:
         own = data.feature_names is not None and data.construction is not None
         print(summary(str(data.construction) if own else data.name, data.hypergraph.undirected()), file=sys.stderr)
+        if data.encoding is not None:
+            names = quoted(list(data.feature_names or ()))
+            print(
+                f"a column has words or gaps, so features are encoded as numbers from 0 to 1: {names}", file=sys.stderr
+            )
 
 
 def summary(what: str, H: Hypergraph) -> str:

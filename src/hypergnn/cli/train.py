@@ -235,8 +235,10 @@ def config_of(arguments: argparse.Namespace, dataset: str, model: SavedModel | N
     if "fanout" in given:
         given["fanout"] = _fanout(given["fanout"])
     if model is not None:
-        own = {} if arguments.model is None else {"model": arguments.model}
-        config = replace(model.network.config, **own, **given)
+        own = model.network.config.model
+        if arguments.model not in (None, own):
+            raise ValueError(f"--model must be omitted: --resume-from continues {own}; got {arguments.model}.")
+        config = replace(model.network.config, **given)
     else:
         if arguments.features is not None:  # measurements are no counts: dividing by the sum of a row makes no sense
             given = {"feature_scaling": "none", **given}

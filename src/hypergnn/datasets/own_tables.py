@@ -154,6 +154,10 @@ def _vertices(tables: dict[str, Opened]) -> tuple[npt.NDArray[Any], dict[str, in
         need, lack, fix = "are in a hyperedge", "are in none", "Add them to incidences, pass features"
     for what, several in columns.items():
         unknown = [one for column in several for one in column.ids if one not in place]
+        if unknown and not place:
+            raise ValueError(
+                f"{'incidences' if need == 'are in a hyperedge' else 'features'} must have rows; got none."
+            )
         if unknown:
             raise ValueError(
                 f"{what} must name only vertices that {need}; {len(unknown)} ids {lack}: {quoted(unknown)}. "

@@ -85,6 +85,8 @@ def _local_sources(data_dir: str | os.PathLike[str] | None) -> Iterator[tuple[st
     label, chosen = ("HYPERGNN_DATA", os.environ.get("HYPERGNN_DATA")) if data_dir is None else ("data_dir", data_dir)
     if chosen:
         folder = Path(os.path.expanduser(chosen))
+        if not os.path.isdir(folder) and data_dir is not None:
+            raise ValueError(f"data_dir must be a readable folder; got {folder}.")
         if not os.path.isdir(folder):
             _log.warning("%s is skipped: %s is not a readable folder.", label, folder)
         yield label, lambda bundle: _read_folder(folder, bundle)

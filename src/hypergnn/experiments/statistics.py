@@ -47,7 +47,7 @@ class Test:
 
 
 def summarise(values: Sequence[float]) -> Summary:
-    """Mean, standard deviation and 95 % interval.
+    """Mean, standard deviation and 95 % interval of percentages.
 
     Example:
         >>> summarise([80.0, 82.0]).mean
@@ -61,7 +61,7 @@ def summarise(values: Sequence[float]) -> Summary:
 
     centre, spread = mean(values), stdev(values)
     reach = float(t.ppf(0.975, len(values) - 1)) * spread / sqrt(len(values))
-    return Summary(len(values), centre, spread, (centre - reach, centre + reach))
+    return Summary(len(values), centre, spread, (max(centre - reach, 0.0), min(centre + reach, 100.0)))
 
 
 def compare(better: Sequence[float], worse: Sequence[float]) -> Test:

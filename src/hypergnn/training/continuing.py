@@ -2,15 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 
 from hypergnn._utils.table_sources import quoted
 from hypergnn.datasets import Dataset
-from hypergnn.models import Config, Ensemble, Network
+from hypergnn.models import Config, Ensemble
 from hypergnn.persistence.models import SavedModel
 from hypergnn.training.prediction import in_order
+
+OF_TRAINING = frozenset(
+    {
+        "dropout",
+        "attention_dropout",
+        "input_dropout",
+        "draws",
+        "consistency",
+        "temperature",
+        "learning_rate",
+        "weight_decay",
+        "layer_decay",
+        "patience",
+        "max_epochs",
+        "batch_size",
+        "fanout",
+        "control_variates",
+        "rebuild_every",
+    }
+)
+"""The settings that may differ when a model is continued: its network is the same with any of them."""
 
 
 def continuing(model: SavedModel, data: Dataset, config: Config | None = None) -> tuple[Dataset, Config]:
@@ -36,15 +57,11 @@ def continuing(model: SavedModel, data: Dataset, config: Config | None = None) -
 
 def check_same_network(model: SavedModel, config: Config) -> None:
     """Raise unless settings describe the network of a model."""
-    n_features, n_classes = model.network.n_features, len(model.class_names)
-    asked, own = Network.empty(config, n_features, n_classes).state_dict(), model.network.state_dict()
-    shapes = [{name: tuple(one.shape) for name, one in part.items()} for part in (own, asked)]
-    if model.network.config.model != config.model or shapes[0] != shapes[1]:
-        raise ValueError(
-            "a model continues with the same kind of network, width, depth, heads, skip connection, direction, "
-            f"residual and norm; it is {_described(model.network.config)}, got {_described(config)}. Omit these "
-            "settings."
-        )
+    own, asked = asdict(model.network.config), asdict(config)
+    different = [name for name in own if name not in OF_TRAINING and own[name] != asked[name]]
+    if different:
+        found = "; ".join(f"{name} is {own[name]!r}, got {asked[name]!r}" for name in different)
+        raise ValueError(f"a model continues as the network that it is: {found}. Omit these settings.")
 
 
 def with_classes(data: Dataset, class_names: tuple[str, ...]) -> Dataset:
@@ -57,8 +74,3 @@ def with_classes(data: Dataset, class_names: tuple[str, ...]) -> Dataset:
         )
     number = np.array([*map(class_names.index, data.class_names), -1])
     return replace(data, y=number[data.y], class_names=class_names)
-
-
-def _described(config: Config) -> str:
-    names = ("depth", "heads", "hidden", "skip", "direction", "residual", "norm")
-    return ", ".join((config.model, *(f"{name} {getattr(config, name)}" for name in names)))

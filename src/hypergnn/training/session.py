@@ -163,6 +163,7 @@ class Session:
         self.data, self.config, self.ledger, self.total = data, config, ledger, total
         self.keeps_curves, self.listeners = curves, listeners
         self.records = {record.seed: record for record in (ledger.records if ledger else ())}
+        self._epochs_before = self._epochs_of_records()
         self.failures: list[Failure] = []
         self.networks: dict[int, Network] = {}
         self.epochs = 0
@@ -209,9 +210,13 @@ class Session:
             done = [self.records[seed] for seed in sorted(self.records) if seed < self.total]
             accuracy = tuple(record.test_accuracy for record in done)
             epochs = tuple(record.epochs for record in done)
-            state = (len(done), self.total, self.running, self.epochs, accuracy, epochs, self.vertices_per_second)
+            trained = max(self.epochs, self._epochs_of_records() - self._epochs_before)  # workers count now and then
+            state = (len(done), self.total, self.running, trained, accuracy, epochs, self.vertices_per_second)
             for listener in self.listeners:
                 listener(Progress(*state))
+
+    def _epochs_of_records(self) -> int:
+        return sum(record.epochs for record in self.records.values())
 
     def _network(self, trial: Trial) -> Network:
         return Network.from_parameters(self.config, self.data.n_features, self.data.n_classes, trial.parameters)
