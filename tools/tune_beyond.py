@@ -26,12 +26,24 @@ GRIDS: dict[str, list[tuple[str, dict[str, Any]]]] = {
         *[(GRAND, {"steps": steps}) for steps in (3, 4, 6, 8)],
         (GRAND, {"steps": 4, "hidden": 64}),
         (GRAND, {"steps": 4, "input_dropout": 0.7}),
-        (GRAND, {"steps": 4, "row_dropout": 0.6}),
-        (GRAND, {"steps": 4, "temperature": 0.3}),
-        (GRAND, {"steps": 4, "dropout": 0.7}),
-        (GRAND, {"steps": 6, "hidden": 64, "dropout": 0.7}),
-        (GRAND, {"activation": "relu"}),
-        *[(CONV, {**deep_settings("cora"), "depth": 16, "activation": activation}) for activation in ("elu", "relu")],
+        (GRAND, {"steps": 4, "input_dropout": 0.7, "activation": "relu"}),
+        *[
+            (GRAND, {"steps": 4, "input_dropout": 0.7, **other})
+            for other in (
+                {"row_dropout": 0.6},
+                {"temperature": 0.3},
+                {"dropout": 0.6},
+                {"consistency": 1.5},
+                {"weight_decay": 1e-3},
+                {"hidden": 64},
+            )
+        ],
+        (GRAND, {"steps": 4, "input_dropout": 0.8}),
+        (GRAND, {"steps": 6, "input_dropout": 0.7}),
+        *[
+            (CONV, {**deep_settings("cora"), "depth": 32, **other})
+            for other in ({}, {"alpha": 0.2}, {"alpha": 0.3}, {"theta": 1.0}, {"dropout": 0.7}, {"layer_decay": 0.02})
+        ],
     ],
     "citeseer": [
         *[(GRAND, {"steps": steps}) for steps in (2, 3, 4)],

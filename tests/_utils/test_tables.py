@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet
 import pytest
 import torch
@@ -251,3 +252,18 @@ def test_only_numbers_with_a_comma_are_decimals(tmp_path):
     }
     texts = pa.table({"Telefon": ["+491701234567", None], "Nummer": ["0049170", "0049171"], "leer": ["", ""]})
     assert table_files._with_decimal_commas(pa, texts, ()).equals(texts)
+
+
+def test_pyarrow_reads_memory_that_python_does_not_own(tmp_path, monkeypatch):
+    """Its threads may release the memory while the interpreter exits; to release bytes, they need the interpreter."""
+    path = tmp_path / "clubs.csv"
+    path.write_text("id,club\n" + "p1,rowing\n" * 1000)
+    read, owned, before = pyarrow.csv.read_csv, [], pa.total_allocated_bytes()
+
+    def noting(source, **options):
+        owned.append(pa.total_allocated_bytes() - before)
+        return read(source, **options)
+
+    monkeypatch.setattr(pyarrow.csv, "read_csv", noting)
+    table_files.read_file(path)
+    assert owned[0] >= path.stat().st_size

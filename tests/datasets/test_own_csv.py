@@ -10,7 +10,6 @@ import pytest
 from support.forks import programs
 
 import hypergnn as hg
-from hypergnn._utils.table_files import read_file
 
 PAGE = Path(__file__).parents[2] / "docs" / "table.md"
 
@@ -155,19 +154,3 @@ def test_the_ten_lines_that_compare_with_label_spreading_print_what_the_page_say
     assert ours > theirs > 80
     said = map(float, re.findall(r"(?m)^# \w+ ([\d.]+)%$", block))
     assert [ours, theirs] == pytest.approx(list(said), abs=0.5)
-
-
-def test_pyarrow_reads_memory_that_python_does_not_own(clubs, monkeypatch):
-    """Its threads may release the memory while the interpreter exits; to release bytes, they need the interpreter."""
-    import pyarrow
-    from pyarrow import csv
-
-    read, owned, before = csv.read_csv, [], pyarrow.total_allocated_bytes()
-
-    def noting(source, **options):
-        owned.append(pyarrow.total_allocated_bytes() - before)
-        return read(source, **options)
-
-    monkeypatch.setattr(csv, "read_csv", noting)
-    read_file(clubs)
-    assert owned[0] >= clubs.stat().st_size

@@ -16,7 +16,6 @@ from hypergnn.models import Config, Network, batch_norm
 from hypergnn.models.batch_norm import BatchNorm
 from hypergnn.models.network import draws
 from hypergnn.models.random_propagation import mean_of_powers
-from hypergnn.training import trainer
 from hypergnn.training.engine import train
 from hypergnn.training.losses import disagreement
 from hypergnn.training.plan import Plan, Task
@@ -162,11 +161,6 @@ def test_a_batch_normalised_ensemble_is_the_mean_of_its_members(data):
     run = hg.training.fit(data, BATCH, trials=2, jobs=1)
     mean = sum(hg.training.predict(run.networks[seed], data) for seed in range(2)) / 2
     torch.testing.assert_close(hg.training.predict(run.ensemble(), data), mean, rtol=1e-5, atol=1e-6)
-
-
-def test_batch_normalised_trials_share_what_is_worth_sharing(data):
-    task = Task.of(data, BATCH)
-    assert trainer._fitting_batch(task, BATCH, 1) <= trainer.LARGEST_BATCH
 
 
 def test_a_product_of_blocks_is_that_of_the_whole(monkeypatch):

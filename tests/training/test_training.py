@@ -409,6 +409,14 @@ def test_sparse_features_allow_larger_batches(monkeypatch):
     assert batches == [2, 1], "each trial has its own parameters for all 50 000 features"
 
 
+def test_batch_normalised_trials_share_what_is_worth_sharing():
+    x, nothing = torch.rand(3000, 100), torch.empty(0, dtype=torch.int64)
+    task = Task(x, {}, torch.zeros(3000, dtype=torch.int64), *[nothing] * 3, n_features=100, n_classes=2)
+    config = Config("hyper-grand", hidden=8, heads=1)
+    worth = [fitting._fitting_batch(task, replace(config, norm=norm), jobs=1) for norm in ("none", "batch")]
+    assert worth[0] > worth[1] == fitting.WORTH_SHARING // (3000 * 100), "each draw propagates all columns"
+
+
 @pytest.mark.slow
 def test_a_first_fit_imports_no_symbolic_algebra_and_adds_no_warning_filter():
     code = """if True:

@@ -7,8 +7,6 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from hypergnn._utils.table_sources import quoted
-
 if TYPE_CHECKING:
     from hypergnn.construct import TableEncoder
     from hypergnn.datasets import Dataset
@@ -125,6 +123,8 @@ def say_what_was_read(data: Dataset, *, quiet: bool) -> None:
         own = data.feature_names is not None and data.construction is not None
         print(summary(str(data.construction) if own else data.name, data.hypergraph.undirected()), file=sys.stderr)
         if data.encoding is not None:
+            from hypergnn._utils.table_sources import quoted
+
             names = quoted(list(data.feature_names or ()))
             print(
                 f"a column has words or gaps, so features are encoded as numbers from 0 to 1: {names}", file=sys.stderr
