@@ -34,6 +34,10 @@ GRIDS: dict[str, list[tuple[str, dict[str, Any]]]] = {
                 {"temperature": 0.3},
                 {"dropout": 0.6},
                 {"consistency": 1.5},
+                {"consistency": 2.0},
+                {"consistency": 1.5, "activation": "relu"},
+                {"consistency": 1.5, "temperature": 0.3},
+                {"consistency": 1.5, "learning_rate": 0.02},
                 {"weight_decay": 1e-3},
                 {"hidden": 64},
             )

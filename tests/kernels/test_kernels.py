@@ -33,7 +33,19 @@ from hypergnn.kernels import (
     transition,
     value_sums,
 )
-from hypergnn.kernels.cpu import backend, dropped_loops, fused, jit, large_groups, segment, segment_loops, simd, threads
+from hypergnn.kernels.cpu import (
+    backend,
+    dropped_loops,
+    fused,
+    gemm,
+    gemm_loops,
+    jit,
+    large_groups,
+    segment,
+    segment_loops,
+    simd,
+    threads,
+)
 
 pytestmark = pytest.mark.usefixtures("backend")
 
@@ -463,7 +475,35 @@ def test_a_row_of_a_product_does_not_depend_on_its_neighbours(width, dtype):
         assert torch.equal(backend.matmul(x[:, first:last], projection), product[:, first:last])
 
 
-@pytest.mark.parametrize(("depth", "width"), [(0, 3), (3, 64), (40, 48), (64, 7), (70, 40)])
+@pytest.mark.parametrize("width", [1, 2, 3, 5, 6])
+def test_a_product_of_few_columns_is_written_into_its_own_rows_only(width):
+    x, projection = random(2, 20, 9), random(2, 9, width)
+    out = torch.full((2, 20, width), 7.0, dtype=x.dtype)
+    for first, last in ((11, 11), (11, 13), (2, 10)):
+        gemm_loops.product(x.numpy(), projection.numpy(), out.numpy(), first, last)
+    torch.testing.assert_close(out[:, 2:10], (x @ projection)[:, 2:10])
+    torch.testing.assert_close(out[:, 11:13], (x @ projection)[:, 11:13])
+    rest = torch.cat([out[:, :2], out[:, 10:11], out[:, 13:]], 1)
+    assert rest.eq(7).all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["single", "double"])
+@pytest.mark.parametrize(("depth", "width"), [(1, 17), (9, 23), (21, 32), (64, 72)])
+@pytest.mark.parametrize("n_rows", [0, 1, 511, 1300])
+def test_a_gradient_of_a_product_does_not_depend_on_other_trials_or_threads(n_rows, depth, width, dtype, monkeypatch):
+    x, grad = random(3, n_rows, depth).to(dtype), random(3, n_rows, width).to(dtype)
+    monkeypatch.setattr(gemm, "BLOCKS", 2)
+    found = backend.matmul_backward(x, grad)
+    tolerance = {} if dtype == torch.float64 else {"rtol": 1e-4, "atol": 1e-3}
+    torch.testing.assert_close(found, x.mT @ grad, **tolerance)
+    monkeypatch.setattr(gemm.threads, "WORTH_A_THREAD", 1)
+    assert torch.equal(backend.matmul_backward(x[1:2], grad[1:2])[0], found[1])
+    shared = backend.matmul_backward(x[1:2], grad)
+    assert torch.equal(shared[1], found[1])
+    torch.testing.assert_close(shared, x[1:2].mT @ grad, **tolerance)
+
+
+@pytest.mark.parametrize(("depth", "width"), [(0, 3), (3, 0), (3, 64), (40, 48), (64, 7), (70, 40), (2060, 20)])
 def test_products_of_any_size(depth, width):
     x, projection = random(2, 700, depth).requires_grad_(), random(2, depth, width).requires_grad_()
     product = matmul(x, projection)

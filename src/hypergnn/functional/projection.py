@@ -116,6 +116,7 @@ def _prepared_product(x: SparseFeatures, projection: Tensor) -> Tensor:
 def _csr_product(x: Tensor, projection: Tensor) -> Tensor:
     if projection.dim() != 3:
         return kernels.csr_matmul(x, projection)
+    check_csr(x)
     side_by_side = x @ projection.movedim(0, 1).flatten(1)  # (N, trials * F')
     trials, _, width = projection.shape
     return side_by_side.reshape(-1, trials, width).movedim(1, 0)
@@ -123,7 +124,5 @@ def _csr_product(x: Tensor, projection: Tensor) -> Tensor:
 
 def check_projection(projection: object, x: Features) -> None:
     """Raise unless ``projection`` is a matrix, or one per trial, with a row per feature of ``x``."""
-    if isinstance(x, Tensor) and x.layout == torch.sparse_csr:
-        check_csr(x)
     width = projection.shape[-1] if isinstance(projection, Tensor) and projection.dim() >= 2 else 1
     check_like("projection", projection, x, (x.shape[-1], width), "one row per feature of x")

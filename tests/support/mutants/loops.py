@@ -128,10 +128,24 @@ MUTANTS = [
     ),
     compiled(
         "compiled: one row of a tile for all",
-        "hypergnn.kernels.cpu.gemm_loops:product",
-        index("found"),
+        "hypergnn.kernels.cpu.gemm_loops:_few_columns",
+        index("last"),
         "(0, c)",
         f"{TESTS}::test_a_row_of_a_product_does_not_depend_on_its_neighbours",
+    ),
+    compiled(
+        "compiled: zeros of a row of few columns left in the rows after it",
+        "hypergnn.kernels.cpu.gemm_loops:_few_columns",
+        value("n_copied"),
+        "0",
+        f"{TESTS}::test_a_product_of_few_columns_is_written_into_its_own_rows_only",
+    ),
+    compiled(
+        "compiled: last rows left out of a gradient",
+        "hypergnn.kernels.cpu.gemm_loops:tall_product",
+        value("pieces"),
+        "n_rows // TALL",
+        f"{TESTS}::test_a_gradient_of_a_product_does_not_depend_on_other_trials_or_threads",
     ),
     compiled(
         "compiled: loss summed over the rows",

@@ -8,40 +8,55 @@ from torch import Tensor
 
 from hypergnn.kernels import portable
 from hypergnn.kernels.cpu import gemm_loops, pointwise_loops, threads
-from hypergnn.kernels.cpu.buffers import array_of, new
+from hypergnn.kernels.cpu.buffers import Array, array_of, new
+from hypergnn.kernels.cpu.jit import Kernel
 
 NARROW = 16
-"""Columns or rows up to which a projection is multiplied here; larger products are torch's."""
-SMALL = 64
-"""Rows up to which one with any number of columns is, too."""
+"""Columns up to which the gradient of a projection is summed column by column."""
+DEEP = 1 << 11
+"""Rows up to which a projection is multiplied here: some of its columns stay in the second cache."""
+LARGE = 1 << 17
+"""Numbers of a projection up to which its gradient is computed here."""
+BLOCKS = 32
+"""The most blocks of rows that gradients are summed over before they are added up."""
 
 
 def matmul(x: Tensor, projection: Tensor) -> Tensor:
     """``(batch or 1, rows, F)`` times ``(batch, F, F')``, one trial at a time: no trial depends on its neighbours."""
     depth, width = projection.shape[1:]
     out = new(x, projection.shape[0], x.shape[1], width)
-    if depth == 0:
+    if depth == 0 or width == 0:
         return out.zero_()
-    if min(depth, width) > NARROW and depth > SMALL:
+    if depth > DEEP and width > NARROW:
         return portable.matmul(x, projection, out)
     n_rows, work = x.shape[1], out.numel() * depth
     arrays = (array_of(x), array_of(projection), array_of(out))
-    if work < 2 * threads.WORTH_A_THREAD:
-        gemm_loops.product(*arrays, 0, n_rows)
-    else:
-        threads.by_range(gemm_loops.product, n_rows, work, *arrays)
+    _run(gemm_loops.product, n_rows, work, *arrays)
     return out
 
 
 def matmul_backward(x: Tensor, grad: Tensor) -> Tensor:
     """Gradient of :func:`matmul` for the projection: ``xᵀ grad`` of each trial."""
-    if grad.shape[2] > NARROW:
-        return portable.matmul_backward(x, grad)
-    blocks = -(-x.shape[1] // pointwise_loops.BLOCK)
-    rows, work = array_of(x), grad.numel() * x.shape[2]
-    parts = np.empty((grad.shape[0], blocks, grad.shape[2], x.shape[2]), rows.dtype)
-    if work < 2 * threads.WORTH_A_THREAD:
-        pointwise_loops.narrow_gradient(rows, array_of(grad), parts, 0, blocks)
-    else:
-        threads.by_range(pointwise_loops.narrow_gradient, blocks, work, rows, array_of(grad), parts)
+    (trials, n_rows, width), depth = grad.shape, x.shape[2]
+    if width > NARROW:
+        return _tall_product(x, grad) if depth * width <= LARGE else portable.matmul_backward(x, grad)
+    blocks = -(-n_rows // pointwise_loops.BLOCK)
+    parts = np.empty((trials, blocks, width, depth), array_of(x).dtype)
+    _run(pointwise_loops.narrow_gradient, blocks, grad.numel() * depth, array_of(x), array_of(grad), parts)
     return torch.from_numpy(parts.sum(1)).transpose(1, 2)
+
+
+def _tall_product(x: Tensor, grad: Tensor) -> Tensor:
+    (trials, n_rows, width), depth = grad.shape, x.shape[2]
+    blocks = min(BLOCKS, -(-n_rows // gemm_loops.TALL))
+    parts = np.empty((trials, blocks, depth, width), array_of(x).dtype)
+    _run(gemm_loops.tall_product, blocks, grad.numel() * depth, array_of(x), array_of(grad), parts)
+    return torch.from_numpy(parts[:, 0] if blocks == 1 else parts.sum(1))
+
+
+def _run(kernel: Kernel, size: int, work: int, *arrays: Array) -> None:
+    """Run a kernel over rows or blocks of equal cost, in threads if the work is large."""
+    if work < 2 * threads.WORTH_A_THREAD:
+        kernel(*arrays, 0, size)
+    else:
+        threads.by_range(kernel, size, work, *arrays)

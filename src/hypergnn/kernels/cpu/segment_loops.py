@@ -136,7 +136,8 @@ def _sweeper(n_vectors: int, n_lanes: int, weighting: str, each: bool = False) -
 
 def _summer(weighting: str) -> Kernel:
     """A function that sums whole rows. Vectors may overlap: common columns are computed twice, with equal bits."""
-    wide, half, eight = (_sweeper(n, n_lanes, weighting) for n, n_lanes in ((4, 16), (2, 16), (1, 8)))
+    wide, half, quarter = (_sweeper(n, 16, weighting) for n in (4, 2, 1))
+    eight = _sweeper(1, 8, weighting)
     by_head = _sweeper(8, 8, weighting, each=True)
     two_fours, two_twos, one = (_sweeper(n, n_lanes, weighting) for n, n_lanes in ((2, 4), (2, 2), (1, 1)))
 
@@ -155,6 +156,9 @@ def _summer(weighting: str) -> Kernel:
             while column + 32 <= last:
                 half(given, column, 16, head)
                 column += 32
+            while column + 16 <= last:
+                quarter(given, column, 16, head)
+                column += 16
             while features >= 8 and column < last:
                 column = min(column, last - 8)
                 eight(given, column, 8, head)

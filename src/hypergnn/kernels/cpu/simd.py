@@ -29,7 +29,7 @@ LINE = 16
 """Numbers per cache line: 16 in single precision; in double precision, two lines."""
 FAR = 1 << 18
 """Rows of more bytes than this are prefetched, since they exceed the nearest caches of a core."""
-AHEAD = 8
+AHEAD = 32
 """How many members ahead to prefetch."""
 
 
