@@ -1,5 +1,6 @@
 import gc
 import random
+import re
 import sys
 import zlib
 from collections.abc import Iterator
@@ -14,6 +15,16 @@ from hypergnn import Graph, Hypergraph
 
 # Examples in docstrings and pages that write a report or export a network.
 SLOW_EXAMPLES = ("docs/report.md", "src/hypergnn/persistence/onnx.py", "src/hypergnn/report/writing.py")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makeitem(collector: pytest.Collector, obj: object) -> list[pytest.Item] | None:
+    """Make no tests of a function whose marks leave it out: to make thousands of them takes seconds."""
+    expression = collector.config.option.markexpr
+    if not hasattr(obj, "pytestmark") or not re.fullmatch(r"not \w+( and not \w+)*", expression):
+        return None
+    given = obj.pytestmark if isinstance(obj.pytestmark, list) else [obj.pytestmark]
+    return [] if {mark.name for mark in given} & set(re.findall(r"not (\w+)", expression)) else None
 
 
 @pytest.hookimpl(wrapper=True)

@@ -125,6 +125,9 @@ def test_hyperedge_is_an_article_and_all_linked_to_it():
     offsets, members = H.incidence.back_offsets.tolist(), H.incidence.back_members.tolist()
     assert {e: set(members[offsets[e] : offsets[e + 1]]) for e in range(H.n_hyperedges)} == expected
     assert H.centroid.tolist() == list(range(H.n_vertices))
+    assert real_data.load("citeseer").self_links.tolist() == [
+        article for article, linked in sorted(neighbours.items()) if article in linked
+    ]
 
 
 def test_citeseer_articles_without_features():

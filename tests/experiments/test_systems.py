@@ -327,6 +327,14 @@ def test_chebyshev_is_pygs(data, order):
     torch.testing.assert_close(found[isolated], expected[isolated], rtol=1e-4, atol=1e-5)
 
 
+def test_chebyshev_keeps_the_loops_of_the_data(data):
+    looped = replace(data, self_links=[3, 7])
+    A = adjacency_of(looped, "Chebyshev", loops=True)
+    assert (A - adjacency_of(looped, "Chebyshev")).nonzero()[0].tolist() == [3, 7]
+    one, other = (quick("chebyshev").fit(one, 0) for one in (data, looped))
+    assert not np.allclose(one, other)
+
+
 def test_monet_is_pygs(data):
     from torch_geometric.nn import GMMConv
 
@@ -417,16 +425,17 @@ def test_ours_is_the_trial_that_fit_runs(data):
 # Stopping, and data that a system cannot take
 
 
-def test_patience_predicts_with_the_last_epoch_that_is_best_in_both():
-    patience, network = Patience(2), torch.nn.Linear(1, 1)
-    seen = [(1.0, 0.5), (0.9, 0.6), (0.95, 0.7), (0.97, 0.6), (0.98, 0.6)]
+@pytest.mark.parametrize(("by_both", "best"), [(True, 1), (False, 2)])
+def test_patience_predicts_with_the_lowest_loss_or_the_last_epoch_that_is_best_in_both(by_both, best):
+    patience, network = Patience(2, by_both=by_both), torch.nn.Linear(1, 1)
+    seen = [(1.0, 0.5), (0.9, 0.7), (0.85, 0.6), (0.97, 0.6), (0.98, 0.6)]
     over = []
     for number, (loss, accuracy) in enumerate(seen):
         torch.nn.init.constant_(network.weight, number)
         over.append(patience.is_over(loss, accuracy, network))
     assert over == [False, False, False, False, True]
     patience.restore(network)
-    assert network.weight.item() == 1
+    assert network.weight.item() == best
 
 
 def test_the_best_accuracy_decides_which_parameters_predict():

@@ -89,6 +89,9 @@ def test_neighbours_get_nearby_numbers(data):
     assert np.ptp(members.astype(int), axis=1).max() <= 4
     empty = replace(data, hypergraph=hg.Hypergraph.from_hyperedges([], n_vertices=60))
     assert near_together(empty) is empty
+    looped = near_together(replace(data, self_links=data.train[:5]))
+    assert set(looped.self_links) <= set(looped.train)
+    assert sorted(looped.y[looped.self_links]) == sorted(data.y[data.train[:5]])
 
 
 def test_every_epoch_is_counted_once(data):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -65,13 +65,16 @@ class Dataset:
     """How words, dates and gaps of a table became features: the settings of a ``construct.TableEncoder``."""
     has_memberships: bool = False
     """Whether the features are memberships: a column for each hyperedge, with the name of the hyperedge."""
+    self_links: Ids = field(default_factory=lambda: np.empty(0, np.int64))
+    """Vertices that the published data links to themselves, ascending. Our operators give every vertex a loop, or none,
+    and do not read them."""
 
     def __post_init__(self) -> None:
         """Convert features and ids to the documented types and check that all parts fit together."""
         n_vertices = self.hypergraph.n_vertices
         object.__setattr__(self, "x", _as_features(self.x))
         object.__setattr__(self, "y", as_ids("y", self.y, self.n_classes, "n_classes", minimum=-1))
-        for part in ("train", "val", "test"):
+        for part in ("train", "val", "test", "self_links"):
             object.__setattr__(self, part, as_ids(part, getattr(self, part), n_vertices, "n_vertices"))
         if self.x.shape[0] != n_vertices or self.y.shape != (n_vertices,):
             raise ValueError(

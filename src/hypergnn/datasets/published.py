@@ -91,6 +91,7 @@ def _citations(name: str, articles: Articles, source: str) -> Dataset:
         test=articles.test,
         source=source,
         construction="neighbourhoods of the citations",
+        self_links=np.unique(articles.citing[articles.citing == articles.cited]),
     )
 
 

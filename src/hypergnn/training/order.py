@@ -45,6 +45,7 @@ def near_together(data: Dataset) -> Dataset:
         train=np.sort(new[data.train]),
         val=np.sort(new[data.val]),
         test=np.sort(new[data.test]),
+        self_links=np.sort(new[data.self_links]),
     )
 
 

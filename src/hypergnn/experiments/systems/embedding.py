@@ -79,7 +79,7 @@ class SemiSupervisedEmbedding(SettingsByDataset):
                 groups=network.decayed(self.weight_decay),
                 learning_rate=self.learning_rate,
                 epochs=self.epochs,
-                stopping=Patience(self.patience),
+                stopping=Patience(self.patience, by_both=True),
                 losses=losses,
             )
 

@@ -84,21 +84,21 @@ class Window:
 class Patience:
     """Stop after ``epochs`` epochs with neither a lower loss nor a higher accuracy on the validation vertices.
 
-    Predict with the parameters of the last epoch that was best in both, as GAT does.
+    Predict with the parameters of the lowest loss or, with ``by_both``, of the last epoch that was best in both.
     """
 
-    def __init__(self, epochs: int) -> None:
+    def __init__(self, epochs: int, *, by_both: bool = False) -> None:
         """Start with nothing seen."""
-        self.epochs, self.waited = epochs, 0
+        self.epochs, self.waited, self.by_both = epochs, 0, by_both
         self.loss, self.accuracy = math.inf, -math.inf
         self.best: dict[str, Tensor] | None = None
 
     def is_over(self, loss: float, accuracy: float, network: nn.Module) -> bool:
-        """Store the parameters if loss and accuracy are the best so far."""
+        """Store the parameters if they are the best so far."""
         if loss > self.loss and accuracy < self.accuracy:
             self.waited += 1
             return self.waited >= self.epochs
-        if loss <= self.loss and accuracy >= self.accuracy:
+        if loss <= self.loss and (accuracy >= self.accuracy or not self.by_both):
             self.best = _copied(network)
         self.loss, self.accuracy, self.waited = min(loss, self.loss), max(accuracy, self.accuracy), 0
         return False

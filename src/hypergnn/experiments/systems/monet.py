@@ -107,5 +107,5 @@ class MoNet(SettingsByDataset):
                 groups=[{"params": list(network.parameters()), "weight_decay": self.weight_decay}],
                 learning_rate=self.learning_rate,
                 epochs=self.epochs,
-                stopping=Patience(self.patience),
+                stopping=Patience(self.patience, by_both=True),
             )

@@ -58,9 +58,17 @@ def links_of(data: Dataset, title: str) -> Graph:
     return graph
 
 
-def adjacency_of(data: Dataset, title: str) -> sparse.csr_array:
-    """The adjacency matrix ``A`` of :func:`links_of`: symmetric, zeros and ones, without loops, float64."""
-    return links_of(data, title).to_scipy()
+def adjacency_of(data: Dataset, title: str, *, loops: bool = False) -> sparse.csr_array:
+    """The adjacency matrix ``A`` of :func:`links_of`: symmetric, zeros and ones, float64.
+
+    With ``loops``, the vertices that the data links to themselves have a 1 on the diagonal.
+    """
+    adjacency: sparse.csr_array = links_of(data, title).to_scipy()
+    if not loops:
+        return adjacency
+    diagonal = np.zeros(adjacency.shape[0])
+    diagonal[data.self_links] = 1
+    return sparse.csr_array(adjacency + sparse.diags_array(diagonal))
 
 
 def normalized(adjacency: sparse.csr_array) -> sparse.csr_array:
