@@ -13,8 +13,16 @@ from support import tally as tallies
 
 from hypergnn import Graph, Hypergraph
 
-# Examples in docstrings and pages that write a report or export a network.
-SLOW_EXAMPLES = ("docs/report.md", "src/hypergnn/persistence/onnx.py", "src/hypergnn/report/writing.py")
+# Examples in docstrings and pages that write a report, export a network or fit several models.
+SLOW_EXAMPLES = (
+    "docs/report.md",
+    "src/hypergnn/estimators/classifier.py",
+    "src/hypergnn/estimators/events.py",
+    "src/hypergnn/estimators/regressor.py",
+    "src/hypergnn/model_selection.py",
+    "src/hypergnn/persistence/onnx.py",
+    "src/hypergnn/report/writing.py",
+)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -50,6 +50,7 @@ def test_a_notebook_has_one_line_that_changes(notebook, capsys):
     assert capsys.readouterr() == ("", "")
 
 
+@pytest.mark.slow
 def test_a_notebook_is_not_sent_every_epoch(notebook, monkeypatch):
     monkeypatch.setattr(progress, "_SECONDS_BETWEEN", 1e9)
     fit(progress=True)

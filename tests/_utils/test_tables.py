@@ -145,6 +145,7 @@ def test_many_columns_take_linear_time(kind):
     assert time.perf_counter() - start < 4  # 20,000² comparisons take longer
 
 
+@pytest.mark.slow
 def test_many_columns_of_a_file_take_linear_time(tmp_path):
     path = tmp_path / "wide.csv"
     names = [f"c{number}" for number in range(20_000)]

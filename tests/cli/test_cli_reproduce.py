@@ -195,6 +195,7 @@ def test_an_interrupt_says_how_to_go_on(monkeypatch, capsys):
     assert "stopped: 1 trial finished" in capsys.readouterr().err, "also while nothing is in training"
 
 
+@pytest.mark.slow
 def test_an_interrupt_before_the_first_run_is_no_obstacle(small, monkeypatch, capsys):
     def stop():
         raise KeyboardInterrupt

@@ -131,6 +131,7 @@ def test_unknown_ids_are_named(people, clubs):
         hg.datasets.from_tables(incidences=clubs, features=numbers)
 
 
+@pytest.mark.slow
 def test_missing_numbers_and_words_are_encoded(people):
     people.write_text(re.sub(r"p05,\d+,", "p05,,", people.read_text()))
     table = pd.read_csv(people, index_col="id")

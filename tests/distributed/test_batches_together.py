@@ -101,6 +101,7 @@ def test_a_model_is_trained_further_on_shards(data, tmp_path):
     equal(read(tmp_path / "three").records[0], read(tmp_path / "two").records[0])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("alone")
 def test_shards_with_other_features_are_refused(data, capsys, tmp_path):
     hg.training.fit(data, hg.Config(hidden=4, heads=2, max_epochs=1), out=tmp_path / "one")

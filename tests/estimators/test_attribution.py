@@ -72,6 +72,7 @@ def test_what_speaks_for_a_class_adds_up_to_its_probability(classifier):
     assert f"; predicted is {why.target_name}" in repr(other)
 
 
+@pytest.mark.slow
 def test_new_hyperedges_of_later_rows_are_causes_too(classifier):
     why = classifier.explain(1, hypergraph=LATER)
     assert why.probability == pytest.approx(classifier.predict_proba(None, hypergraph=LATER)[1].max())

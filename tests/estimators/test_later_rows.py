@@ -117,6 +117,7 @@ def test_every_estimator_takes_them(kind):
     assert len(call(NEW, hypergraph=R)) == 3
 
 
+@pytest.mark.slow
 def test_memberships_may_be_all_there_is():
     model = hg.HypergraphClassifier("hyper-conv", random_state=0).fit(None, Y, hypergraph=H)
     assert model.transduction_.tolist() == ["food"] * 3 + ["tools"] * 3

@@ -116,6 +116,7 @@ def test_events_without_features_or_names():
     assert model.predictions_ == {0: "x", 1: "x", 2: "y", 3: "y"}
 
 
+@pytest.mark.slow
 def test_labels_in_another_order_than_the_rows():
     order = np.random.default_rng(0).permutation(30)
     table = pd.DataFrame({"age": np.arange(30.0)})

@@ -66,6 +66,7 @@ def test_the_default_finds_the_labels_of_unlabelled_and_new_rows(wine, fitted):
     assert_allclose(fitted.predict_proba(new[3:4]), fitted.predict_proba(new)[3:4], atol=1e-6)
 
 
+@pytest.mark.slow
 def test_the_report_says_what_was_tried_and_what_won(fitted):
     report = fitted.report_
     names = [one.name for one in report.tried]
@@ -377,6 +378,7 @@ def test_long_tails_are_drawn_in_and_other_columns_stay():
     assert Tails(amounts).columns.tolist() == [0]
 
 
+@pytest.mark.slow
 def test_a_few_far_rows_do_not_hide_what_a_column_says():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 400)

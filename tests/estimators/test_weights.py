@@ -48,6 +48,7 @@ def test_a_row_without_weight_teaches_nothing(wine):
     assert np.abs(whole.transduction_).max() < 100
 
 
+@pytest.mark.slow
 def test_weights_move_the_decision(wine):
     X, y, _ = wine
     X = X[:, :1]  # one feature leaves the classes mixed

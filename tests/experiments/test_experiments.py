@@ -695,6 +695,7 @@ def test_means_that_all_lie_above_are_called_no_chance_on_the_page_and_in_the_re
     assert "not chance" not in readme_table(Results(lower, {}))
 
 
+@pytest.mark.slow
 def test_tables_beyond_the_paper_make_no_claims_of_the_paper():
     page = results_page(recorded(ROOT / "results"))
     before, _, beyond = page.partition("## Beyond the paper")

@@ -127,6 +127,7 @@ def test_ranks_by_hand():
     assert (equal.p, set(equal.ranks.values())) == (1.0, {2.5})
 
 
+@pytest.mark.slow
 def test_more_trials_on_a_split_do_not_make_ranks_differ():
     """They are no further blocks: they say nothing about how systems do on other data."""
     more = measured(ours=OURS * 25, tiny=TINY * 25, slow=SLOW * 25, centroid=[82.0])

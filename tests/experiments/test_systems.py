@@ -271,6 +271,7 @@ def test_a_step_on_contexts_follows_the_gradient():
         torch.testing.assert_close(found, leaf.detach() - 0.1 * leaf.grad)
 
 
+@pytest.mark.slow
 def test_a_step_on_drawn_contexts_follows_the_gradient():
     rng = np.random.default_rng(0)
     contexts = SampledContexts(5, 3)
@@ -379,6 +380,7 @@ def test_links_as_hyperedges_propagate_as_the_adjacency_matrix(data):
     np.testing.assert_allclose(found, A @ x.numpy(), atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fanout", [1, 2])
 def test_control_variates_are_those_of_the_equation(data, fanout):
     T, A = dense_transition(data), data.graph.to_scipy().toarray()

@@ -107,6 +107,7 @@ def test_what_a_table_cannot_hold_is_refused_unless_ignored(folder, ending, H, w
     assert io.read_incidence_table(path).equals(Hypergraph.from_hyperedges([[0]], 1))
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=30)
 @given(H=hypergraphs(names=MIXED, centroids=False, isolated=False, empty=False))
 def test_a_column_of_text_and_integers_is_refused(folder, H):

@@ -17,7 +17,7 @@ ROOMS = ["kernels", "functional", "layers", "structures"]
 @pytest.mark.parametrize(
     ("backend", "every"),
     [
-        pytest.param("numba", 7, marks=pytest.mark.sample),
+        pytest.param("numba", 31, marks=pytest.mark.sample),
         pytest.param("numba", 1, marks=pytest.mark.slow),
         pytest.param("torch", 1, marks=pytest.mark.slow),
     ],

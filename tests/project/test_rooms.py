@@ -138,6 +138,7 @@ def test_a_module_that_sees_a_backend_is_found(tmp_path):
         assert not of_kernels(path) <= WITHOUT_BACKEND | {*kernels.__all__}, line
 
 
+@pytest.mark.slow
 def test_of_structures_kernels_import_the_incidence_and_the_cache_only():
     found = {name for path in (SOURCE / "kernels").rglob("*.py") for name in imports_of(path)}
     assert {name for name in found if room_of(name) == "structures"} == {"structures.base.derived"}

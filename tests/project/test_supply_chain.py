@@ -46,6 +46,7 @@ def test_every_line_of_the_lock_is_a_version_with_hashes_and_names_no_server():
     assert len(locked()) > 100
 
 
+@pytest.mark.slow
 def test_the_lock_has_what_the_extra_dev_asks_for():
     have = locked()
     for requirement in wanted("dev"):

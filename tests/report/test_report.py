@@ -459,6 +459,7 @@ def test_other_tables_are_shown_too_with_the_networks_they_have(tmp_path):
     assert [one.label for one in networks] == ["Hyper-Conv. on Cora, 1 head, width 4"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick_map")
 def test_networks_that_the_explorer_leaves_out_are_named(tmp_path):
     cells = [TABLES["hidden"].cell(f"hyper-conv/{width}") for width in (4, 8)]

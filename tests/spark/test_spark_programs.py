@@ -117,6 +117,7 @@ def test_blocks_propagate_what_the_whole_does(n_blocks, hubs, normalization):
     np.testing.assert_allclose(found, expected.numpy(), rtol=1e-12)
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 10_000), st.integers(1, 5))
 def test_any_hypergraph_propagates_over_any_number_of_blocks(seed, n_blocks):

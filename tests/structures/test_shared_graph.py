@@ -88,6 +88,7 @@ def test_a_part_gives_the_same_around_its_vertices_at_less_cost(crowded, normali
     assert part.n_terms < graph.n_terms
 
 
+@pytest.mark.slow
 def test_training_gives_the_same_as_with_listed_links():
     data = hg.datasets.load("digits")
     H = data.hypergraph

@@ -4,6 +4,7 @@ import subprocess
 import sys
 import warnings
 
+import pytest
 import torch
 
 import hypergnn.structures.sparse_features as module
@@ -31,6 +32,7 @@ assert warnings.filters == before
 """
 
 
+@pytest.mark.slow
 def test_features_warn_nobody_and_change_no_filter():
     done = subprocess.run([sys.executable, "-c", SILENTLY], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -137,6 +137,7 @@ def test_a_lost_batch_is_trained_again(data, local, faulty, fails, caplog):
     assert "ConnectionError: the worker is gone; training again" in caplog.text
 
 
+@pytest.mark.slow
 def test_a_trial_whose_worker_is_always_lost_fails_alone(data, local, faulty, monkeypatch):
     real = elsewhere.train_there
 
@@ -176,6 +177,7 @@ def ensemble(n_jobs, **options):
     return hg.HypergraphClassifier("hyper-conv", max_epochs=5, n_estimators=3, n_jobs=n_jobs, random_state=0, **options)
 
 
+@pytest.mark.slow
 def test_the_networks_of_an_estimator_are_trained_by_the_workers(data, faulty):
     x, y = data.x[:150], data.y[:150]
     here = ensemble(2).fit(x, y).label_distributions_.tolist()

@@ -521,6 +521,7 @@ def test_kill_9_ten_times_loses_nothing_and_repeats_nothing(tmp_path, tally):
         assert (folder / name).read_bytes() == (undisturbed / name).read_bytes()
 
 
+@pytest.mark.slow
 def test_a_run_can_be_read_while_it_is_written(tmp_path):
     process, receiver = start(tmp_path)
     first(receiver)

@@ -44,6 +44,7 @@ def test_a_trial_is_the_same_alone_together_and_after_a_stop(settings, tmp_path)
     assert hg.training.predict(saved, data).shape == (60, 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("patience", [1, 3])
 def test_trials_that_leave_take_their_hyperedges_along(patience):
     data = grouped_points()

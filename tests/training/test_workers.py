@@ -471,5 +471,6 @@ def test_workers_can_be_forked_although_torch_has_started_threads(backend):
     assert done.stdout.startswith("Result(4 trials"), done.stdout
 
 
+@pytest.mark.slow
 def test_more_workers_than_trials_have_nothing_to_do(data, undisturbed):
     assert comparable(fit(data, SMALL, trials=6, jobs=10**9)) == undisturbed
