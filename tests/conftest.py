@@ -27,11 +27,11 @@ SLOW_EXAMPLES = (
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pycollect_makeitem(collector: pytest.Collector, obj: object) -> list[pytest.Item] | None:
-    """Make no tests of a function whose marks leave it out: to make thousands of them takes seconds."""
-    expression = collector.config.option.markexpr
-    if not hasattr(obj, "pytestmark") or not re.fullmatch(r"not \w+( and not \w+)*", expression):
+    """Do not collect what ``-m`` deselects: creating thousands of tests takes seconds."""
+    expression, given = collector.config.option.markexpr, getattr(obj, "pytestmark", None)
+    is_asked_for = any("::" in argument for argument in collector.config.args)
+    if not isinstance(given, list) or is_asked_for or not re.fullmatch(r"not \w+( and not \w+)*", expression):
         return None
-    given = obj.pytestmark if isinstance(obj.pytestmark, list) else [obj.pytestmark]
     return [] if {mark.name for mark in given} & set(re.findall(r"not (\w+)", expression)) else None
 
 

@@ -317,6 +317,14 @@ def test_sparse_features_of_no_vertex_are_projected_to_none():
         assert functional.project(torch.zeros(0, 3).to_sparse_csr(), torch.rand(3, 2)).shape == (0, 2)
 
 
+@pytest.mark.parametrize("shape", [(4, 2), (3, 4, 2)])
+def test_unsound_sparse_features_are_refused_by_every_projection(shape):
+    outside = (torch.tensor([0, 1, 2]), torch.tensor([0, 9]), torch.ones(2), (2, 4))
+    x = torch.sparse_csr_tensor(*outside, check_invariants=False)
+    with pytest.raises(ValueError, match="column indices of x"):
+        functional.project(x, torch.rand(shape))
+
+
 def test_sparse_features_are_never_made_dense(monkeypatch):
     x = torch.eye(4).to_sparse_csr()
     monkeypatch.setattr(torch.Tensor, "to_dense", None)

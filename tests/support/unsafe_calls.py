@@ -131,6 +131,7 @@ def of_functions() -> list[tuple[Callable[..., Any], dict[str, Any]]]:
     links = torch.rand(GRAPH.links.n_pairs, 2)
     return [
         (functional.hypergraph_conv, {"x": x, **given, "projection": torch.rand(4, 2)}),
+        (functional.project, {"x": x.to_sparse_csr(), "projection": torch.rand(3, 4, 2)}),
         (
             functional.hypergraph_conv,
             {"x": torch.eye(5)[:, :4].to_sparse_csr(), "H": H, "projection": torch.rand(4, 2)},

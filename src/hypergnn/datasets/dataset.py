@@ -76,6 +76,7 @@ class Dataset:
         object.__setattr__(self, "y", as_ids("y", self.y, self.n_classes, "n_classes", minimum=-1))
         for part in ("train", "val", "test", "self_links"):
             object.__setattr__(self, part, as_ids(part, getattr(self, part), n_vertices, "n_vertices"))
+        object.__setattr__(self, "self_links", np.unique(self.self_links))
         if self.x.shape[0] != n_vertices or self.y.shape != (n_vertices,):
             raise ValueError(
                 f"x and y must have one row per vertex, {n_vertices}; got shapes {self.x.shape} and {self.y.shape}."

@@ -1,7 +1,20 @@
 """Mutants of the equations."""
 
 from support.mutation import Mutant
-from support.places import argument, call, comparison, condition, constant, factor, nth, result, swapped, value, within
+from support.places import (
+    argument,
+    call,
+    comparison,
+    condition,
+    constant,
+    factor,
+    nth,
+    result,
+    statement,
+    swapped,
+    value,
+    within,
+)
 
 FUNCTIONAL = "functional/test_functional.py"
 NEW_VERTICES = "functional/test_new_vertices.py"
@@ -210,6 +223,13 @@ MUTANTS = [
         result("_product"),
         "(_[0], projection)",
         f"{FUNCTIONAL}::test_projection_may_come_on_either_side",
+    ),
+    Mutant(
+        "unsound sparse features multiplied by the projections of several trials",
+        "hypergnn.functional:_csr_product",
+        statement("check_csr"),
+        "pass",
+        f"{FUNCTIONAL}::test_unsound_sparse_features_are_refused_by_every_projection",
     ),
     Mutant(
         "sparse features made dense",

@@ -12,13 +12,13 @@ from hypergnn.kernels.cpu.buffers import Array, array_of, new
 from hypergnn.kernels.cpu.jit import Kernel
 
 NARROW = 16
-"""Columns up to which the gradient of a projection is summed column by column."""
+"""Columns up to which every projection is multiplied here, and its gradient is summed column by column."""
 DEEP = 1 << 11
-"""Rows up to which a projection is multiplied here: some of its columns stay in the second cache."""
+"""Rows up to which wider projections are, too: 32 of their columns fit into the second cache. Torch does the rest."""
 LARGE = 1 << 17
-"""Numbers of a projection up to which its gradient is computed here."""
+"""Numbers of a wider projection up to which its gradient is computed here."""
 BLOCKS = 32
-"""The most blocks of rows that gradients are summed over before they are added up."""
+"""The most blocks of rows whose gradients are added up at the end."""
 
 
 def matmul(x: Tensor, projection: Tensor) -> Tensor:
@@ -40,17 +40,17 @@ def matmul_backward(x: Tensor, grad: Tensor) -> Tensor:
     (trials, n_rows, width), depth = grad.shape, x.shape[2]
     if width > NARROW:
         return _tall_product(x, grad) if depth * width <= LARGE else portable.matmul_backward(x, grad)
-    blocks = -(-n_rows // pointwise_loops.BLOCK)
-    parts = np.empty((trials, blocks, width, depth), array_of(x).dtype)
-    _run(pointwise_loops.narrow_gradient, blocks, grad.numel() * depth, array_of(x), array_of(grad), parts)
+    blocks, rows = -(-n_rows // pointwise_loops.BLOCK), array_of(x)
+    parts = np.empty((trials, blocks, width, depth), rows.dtype)
+    _run(pointwise_loops.narrow_gradient, blocks, grad.numel() * depth, rows, array_of(grad), parts)
     return torch.from_numpy(parts.sum(1)).transpose(1, 2)
 
 
 def _tall_product(x: Tensor, grad: Tensor) -> Tensor:
     (trials, n_rows, width), depth = grad.shape, x.shape[2]
-    blocks = min(BLOCKS, -(-n_rows // gemm_loops.TALL))
-    parts = np.empty((trials, blocks, depth, width), array_of(x).dtype)
-    _run(gemm_loops.tall_product, blocks, grad.numel() * depth, array_of(x), array_of(grad), parts)
+    blocks, rows = min(BLOCKS, -(-n_rows // gemm_loops.TALL)), array_of(x)
+    parts = np.empty((trials, blocks, depth, width), rows.dtype)
+    _run(gemm_loops.tall_product, blocks, grad.numel() * depth, rows, array_of(grad), parts)
     return torch.from_numpy(parts[:, 0] if blocks == 1 else parts.sum(1))
 
 

@@ -1,6 +1,7 @@
 """Products of tall matrices with small ones and with each other, computed in tiles whose sums stay in registers.
 
-Every entry is summed in the order of the features, or of the rows of a block, whatever its tile and thread.
+Every entry of a product is summed in the order of the features, whatever its tile and thread; every entry of a gradient
+in pieces of ``TALL`` rows, which are then added in their order.
 """
 
 from __future__ import annotations
@@ -22,10 +23,13 @@ WIDE = 12
 """The same with 32 columns, where registers hold 16 numbers in single precision."""
 HAS_WIDE = bool(get_host_cpu_features().get("avx512f", False))
 """Whether they do."""
+FLAT = 8
+"""The same in a gradient, whose 64 rows are then whole tiles."""
 BLOCK = 48
-"""Rows that are multiplied by all columns before the next ones: they stay in the nearest cache. Whole tiles of both."""
+"""Rows that are multiplied by all columns before the next ones: whole tiles of all sizes. With 64 features, they stay
+in the nearest cache."""
 TALL = 512
-"""Rows of two tall matrices that are multiplied before the next ones: they stay in the second cache."""
+"""Rows of two tall matrices that are multiplied before the next ones; with 64 features, they stay in a near cache."""
 
 
 def _tiler(n_rows: int, n_vectors: int, lanes: int) -> Any:
@@ -33,7 +37,7 @@ def _tiler(n_rows: int, n_vectors: int, lanes: int) -> Any:
 
     All three start at the tile's first row or column, and the sum has ``depth`` terms. Entries of ``x`` are ``down``
     numbers apart in a column and ``across`` in a row; ``y`` has ``width`` columns in all, ``out`` has ``gap``. The rows
-    of ``out`` are stored one after the other.
+    of ``out`` are stored in ascending order: each may overwrite what the one before has stored beyond its end.
     """
 
     @intrinsic
@@ -70,8 +74,8 @@ def _sweeper(n_rows: int, n_vectors: int, lanes: int = WIDTH) -> Kernel:
     several, single = _tiler(n_rows, n_vectors, lanes), _tiler(1, n_vectors, lanes)
 
     @inlined
-    def sweep(x: int, down: int, across: int, depth: int, y: int, width: int, out: int, gap: int, rows: Any) -> None:
-        n, (stop, number, size) = 0, rows
+    def sweep(x: int, down: int, across: int, depth: int, y: int, width: int, out: int, gap: int, extent: Any) -> None:
+        n, (stop, number, size) = 0, extent
         while n + n_rows <= stop:
             several(x + n * down * size, down, across, depth, y, width, out + n * gap * size, gap, number)
             n += n_rows
@@ -83,31 +87,34 @@ def _sweeper(n_rows: int, n_vectors: int, lanes: int = WIDTH) -> Kernel:
 
 
 _by_8, _by_16, _by_32 = _sweeper(MANY, 1), _sweeper(SOME, 2), _sweeper(WIDE, 2, 16)
-_across_32 = _sweeper(8, 2, 16)
+_across_32 = _sweeper(FLAT, 2, 16)
 
 
 @inlined
-def _columns(x: int, down: int, across: int, depth: int, y: int, width: int, out: int, rows: Any) -> None:
-    """All columns of a product of at least eight; ``rows`` are its number of rows, a number and the size of one."""
-    column, size = 0, rows[2]
+def _columns(x: int, down: int, across: int, depth: int, y: int, width: int, out: int, extent: Any) -> None:
+    """All columns of a product that has eight or more.
+
+    ``extent`` is a triple: how many rows it has, a number of its type, and the bytes of a number.
+    """
+    column, size = 0, extent[2]
     while HAS_WIDE and size == 4 and column + 32 <= width:
         if across == 1:
-            _by_32(x, down, 1, depth, y + column * size, width, out + column * size, width, rows)
+            _by_32(x, down, 1, depth, y + column * size, width, out + column * size, width, extent)
         else:
-            _across_32(x, 1, across, depth, y + column * size, width, out + column * size, width, rows)
+            _across_32(x, 1, across, depth, y + column * size, width, out + column * size, width, extent)
         column += 32
     while column + 16 <= width:
-        _by_16(x, down, across, depth, y + column * size, width, out + column * size, width, rows)
+        _by_16(x, down, across, depth, y + column * size, width, out + column * size, width, extent)
         column += 16
     while column < width:  # the last eight columns, some of which are computed twice with the same result
         column = min(column, width - 8)
-        _by_8(x, down, across, depth, y + column * size, width, out + column * size, width, rows)
+        _by_8(x, down, across, depth, y + column * size, width, out + column * size, width, extent)
         column += 8
 
 
 @inlined
 def _few_columns(x: int, depth: int, y: Array, out: Array, start: int, stop: int, number: float) -> None:
-    """Rows of a product of less than eight columns: ``y`` ``(depth, 8)`` is filled up with zeros.
+    """Rows of a product of fewer than eight columns: ``y`` ``(depth, 8)`` is padded with zeros.
 
     Each row of ``out`` is stored with zeros beyond it, which the next rows overwrite. The last rows are copied: their
     zeros would lie beyond ``stop``.
@@ -125,7 +132,7 @@ def _few_columns(x: int, depth: int, y: Array, out: Array, start: int, stop: int
 
 @compiled
 def product(x: Array, projection: Array, out: Array, start: int, stop: int) -> None:
-    """Some rows of ``x`` ``(trials or 1, rows, F)`` times a small ``projection`` ``(trials, F, F')``."""
+    """Some rows of ``x`` ``(trials or 1, rows, F)`` times ``projection`` ``(trials, F, F')``."""
     depth, width, size = projection.shape[1], projection.shape[2], x.itemsize
     number = x.dtype.type(0)
     padded = np.zeros((depth if width < 8 else 0, 8), x.dtype)
@@ -140,8 +147,8 @@ def product(x: Array, projection: Array, out: Array, start: int, stop: int) -> N
         columns = projection.ctypes.data + trial * depth * width * size
         made = out.ctypes.data + trial * out.shape[1] * width * size
         for n in range(start, stop, BLOCK):
-            rows = (min(BLOCK, stop - n), number, size)
-            _columns(given + n * depth * size, depth, 1, depth, columns, width, made + n * width * size, rows)
+            extent = (min(BLOCK, stop - n), number, size)
+            _columns(given + n * depth * size, depth, 1, depth, columns, width, made + n * width * size, extent)
 
 
 @compiled
