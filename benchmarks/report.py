@@ -18,6 +18,7 @@ from hypergnn.persistence.files import write_atomic
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results.json"
+RANDOM_PROPAGATION = ROOT / "benchmarks" / "random_propagation.json"
 PAGE = ROOT / "docs" / "performance.md"
 PLOT = ROOT / "docs" / "images" / "growth.svg"
 TEMPLATE = Path(__file__).parent / "performance.md.in"
@@ -72,6 +73,7 @@ def page(results: dict[str, Any], suites: beyond.Suites | None = None) -> str:
         large=_large(cases.get("large-conv")),
         growth=_growth(cases.get("growth")),
         bandwidth=_bandwidth(cases.get("bandwidth")),
+        random_propagation=_random_propagation(json.loads(RANDOM_PROPAGATION.read_text())),
         beyond=beyond.section(beyond.recorded() if suites is None else suites),
         repetitions=results["repetitions"],
         machine="\n".join(_machine_rows(results["machine"])),
@@ -121,6 +123,18 @@ def _speed_rows(cases: Cases) -> list[str]:
             ours, theirs = _time(median(pair["ours"])), _time(median(pair["theirs"]))
             rows.append(_row(label, peer, ours, theirs, threads, _number(ratio.median), spread))
     return rows or [_row(NOT_MEASURED, "", "", "", "", "", "")]
+
+
+def _random_propagation(found: dict[str, Any]) -> str:
+    """What ``python -m benchmarks.random_propagation`` has found."""
+    times = found["peers"]["plain loop"]
+    ours, theirs = (_time(median(times[whose])) for whose in ("ours", "theirs"))
+    text = (
+        f"- `python -m benchmarks.random_propagation`: {found['trials']} trials of random propagation on Cora, trained "
+        f"together, take {ours} per trial and epoch; a plain loop over one trial takes {theirs}, {found['ratio']:.0f} "
+        "times as long."
+    )
+    return "\n".join(textwrap.wrap(text, 124, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False))
 
 
 def _memory(case: dict[str, Any] | None) -> str:

@@ -3,6 +3,7 @@
 import copy
 import json
 import os
+import re
 
 import numpy as np
 import pytest
@@ -267,6 +268,10 @@ def results():
 
 def test_the_page_is_made_of_the_results(results):
     assert report.PAGE.read_text() == report.page(results)
+
+
+def test_the_page_has_the_cost_of_random_propagation(results):
+    assert re.search(r"trials of random propagation .* times as\s+long\.", report.page(results), re.S)
 
 
 @pytest.mark.slow

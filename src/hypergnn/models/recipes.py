@@ -14,6 +14,7 @@ _GRAND: dict[str, Any] = {
     "input_dropout": 0.7,
 }
 _OF_GRAND: dict[str, dict[str, Any]] = {
+    "cora": {"consistency": 1.5, "activation": "relu"},
     "citeseer": {
         "steps": 2,
         "draws": 2,
@@ -46,7 +47,7 @@ def deep_settings(dataset: str) -> dict[str, Any]:
 
 
 def recipe_of(model: str, dataset: str) -> dict[str, Any] | None:
-    """The settings of a model for a dataset, those for Cora if the dataset has none; ``None`` if the model has none.
+    """The settings of a model for a dataset, or the general ones; ``None`` if the model has no recipe.
 
     Example:
         >>> recipe_of("grand", "citeseer")["steps"], recipe_of("gcn", "cora")

@@ -54,6 +54,8 @@ class GraphAttentionNetwork(SettingsByDataset):
     weight_decay: float = 5e-4
     epochs: int = 100_000
     patience: int = 100
+    by_both: bool = False
+    """Predict with the last epoch that was best in validation loss and accuracy at once, as the authors' program."""
 
     def fit(self, data: Dataset, seed: int) -> Probabilities:
         """Train from a seed; probabilities of each class for every vertex."""
@@ -75,5 +77,5 @@ class GraphAttentionNetwork(SettingsByDataset):
                 groups=[{"params": list(network.parameters()), "weight_decay": self.weight_decay}],
                 learning_rate=self.learning_rate,
                 epochs=self.epochs,
-                stopping=Patience(self.patience),
+                stopping=Patience(self.patience, by_both=self.by_both),
             )

@@ -7,7 +7,7 @@ Defferrard, Bresson and Vandergheynst, "Convolutional neural networks on graphs 
 settings of their graph convolutional network. They give K = 2 and 3; we choose on the validation vertices. The layer is
 our own and λ_max its bound 2, so that L̃ = -D^-1/2 A D^-1/2. By Clenshaw's recurrence it propagates the few projected
 features instead of all given ones, which PyG's ``ChebConv`` propagates; the tests compare both. 124 articles of
-Citeseer cite themselves; as in their program, ``A`` has these loops.
+Citeseer and three of Pubmed cite themselves; as in their program, ``A`` has these loops.
 """
 
 from __future__ import annotations
@@ -77,11 +77,13 @@ class Chebyshev(SettingsByDataset):
     epochs: int = 200
     window: int = 10
     """Stop when the validation loss exceeds the mean of so many last ones."""
+    loops: bool = True
+    """Keep the links of vertices to themselves that the data has."""
 
     def fit(self, data: Dataset, seed: int) -> Probabilities:
         """Train from a seed; probabilities of each class for every vertex."""
         x = features_of(data)
-        laplacian = as_features(-normalized(adjacency_of(data, self.title, loops=True)))
+        laplacian = as_features(-normalized(adjacency_of(data, self.title, loops=self.loops)))
         with seeded(seed):
             first = ChebyshevLayer(data.n_features, self.hidden, self.order)
             network = TwoLayers(first, ChebyshevLayer(self.hidden, data.n_classes, self.order), self.dropout)

@@ -59,9 +59,9 @@ def links_of(data: Dataset, title: str) -> Graph:
 
 
 def adjacency_of(data: Dataset, title: str, *, loops: bool = False) -> sparse.csr_array:
-    """The adjacency matrix ``A`` of :func:`links_of`: symmetric, zeros and ones, float64.
+    """The adjacency matrix ``A`` of :func:`links_of`: symmetric, zeros and ones, without loops, float64.
 
-    With ``loops``, the vertices that the data links to themselves have a 1 on the diagonal.
+    With ``loops``, it has those of the vertices that the data links to themselves.
     """
     adjacency: sparse.csr_array = links_of(data, title).to_scipy()
     if not loops:
