@@ -27,9 +27,9 @@ FUSE = ("contract",)
 """Fast-math flag: a multiplication and an addition may be fused into one instruction."""
 LINE = 16
 """Numbers per cache line: 16 in single precision; in double precision, two lines."""
-FAR = 1 << 18
+FAR = 1 << 20
 """Rows of more bytes than this are prefetched, since they exceed the nearest caches of a core."""
-AHEAD = 32
+AHEAD = 64
 """How many members ahead to prefetch."""
 
 
