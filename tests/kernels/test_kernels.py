@@ -454,8 +454,8 @@ def test_rows_beyond_the_caches_have_the_same_sums(dtype):
 @pytest.mark.parametrize(("heads", "features"), [(8, 8), (9, 8), (1, 7)])
 def test_transitions_of_rows_that_no_cache_holds_have_the_same_gradients(monkeypatch, heads, features):
     generator = torch.Generator().manual_seed(0)
-    ids = torch.randint(15_000, (15_000, 3), generator=generator)
-    H = Hypergraph.from_hyperedges([sorted(set(one)) for one in ids.tolist()], n_vertices=15_000)
+    ids = torch.randint(40_000, (40_000, 3), generator=generator)
+    H = Hypergraph.from_hyperedges([sorted(set(one)) for one in ids.tolist()], n_vertices=40_000)
     rows, columns = (H.n_vertices, heads, features), (H.n_hyperedges, heads)
     shapes = (rows, (H.n_incidences, heads), (rows[0], heads), columns)
     given = [torch.rand(shape, generator=generator).requires_grad_() for shape in shapes]
