@@ -475,6 +475,20 @@ def test_networks_that_the_explorer_leaves_out_are_named(tmp_path):
 
 
 @pytest.mark.usefixtures("quick_map")
+def test_the_stand_in_and_the_table_that_shares_its_run_are_shown_only_with_cells_of_their_own(tmp_path):
+    train(tmp_path / STAND_IN.cell("digits/hyper-attention").run, "hyper-attention")
+    page, _ = page_of_results(Results.read(tmp_path), tmp_path)
+    assert [one.name for one in page.tables] == ["digits"]
+    systems = ALL["systems"]
+    assert systems.cell("digits/ours").run == STAND_IN.cell("digits/hyper-attention").run
+    with Ledger.open(tmp_path / systems.cell("digits/Multilayer Perceptron").run, {"data": {"name": "digits"}}) as ledger:
+        ledger.append(trial(0, 80.0))
+    page, _ = page_of_results(Results.read(tmp_path), tmp_path)
+    assert "systems" in [one.name for one in page.tables]
+    assert "digits" not in [one.name for one in page.tables]
+
+
+@pytest.mark.usefixtures("quick_map")
 def test_a_page_is_rendered_once_from_results_and_data_that_are_there(tmp_path, monkeypatch):
     train(tmp_path / STAND_IN.cell("digits/hyper-conv").run, "hyper-conv")
     results, digits = Results.read(tmp_path), hg.datasets.load("digits")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 from hypergnn.experiments.cells import Cell, Comparison, Table
 from hypergnn.experiments.open_points import dynamic, families, open_points
-from hypergnn.experiments.paper import NAMES, TABLES, config_of
+from hypergnn.experiments.paper import NAMES, STAND_IN, TABLES, config_of
 from hypergnn.experiments.results import Results
 from hypergnn.experiments.systems.rows import systems
 from hypergnn.models import Config
@@ -162,11 +163,21 @@ ALL: dict[str, Table] = {**TABLES, **BEYOND}
 
 
 def has_more_than_the_paper(table: Table, results: Results) -> bool:
-    """Whether a table has a measured cell of its own, beyond the runs that it shares with the paper's tables.
+    """Whether a table has a measured cell of its own, beyond runs that it shares with the paper's or their stand-in.
 
     Example:
         >>> has_more_than_the_paper(BEYOND["deep"], Results({}, {}))
         False
     """
-    of_paper = {cell.run for one in TABLES.values() for cell in one.cells if cell.is_trained}
-    return any(cell.is_trained and cell.run not in of_paper and results.trials(cell) for cell in table.cells)
+    return has_cells_of_its_own(table, (*TABLES.values(), STAND_IN), results)
+
+
+def has_cells_of_its_own(table: Table, others: Iterable[Table], results: Results) -> bool:
+    """Whether a cell is measured whose run is in none of the other tables.
+
+    Example:
+        >>> has_cells_of_its_own(STAND_IN, BEYOND.values(), Results({}, {}))
+        False
+    """
+    of_others = {cell.run for one in others for cell in one.cells if cell.is_trained}
+    return any(cell.is_trained and cell.run not in of_others and results.trials(cell) for cell in table.cells)

@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import median
 
 from hypergnn._utils.display import listed
-from hypergnn.experiments.beyond import ALL, BEYOND, has_more_than_the_paper
+from hypergnn.experiments.beyond import ALL, BEYOND, has_cells_of_its_own, has_more_than_the_paper
 from hypergnn.experiments.cells import Cell, Table
 from hypergnn.experiments.claims import claims_of
 from hypergnn.experiments.gaps import are_all_above, gaps_of, why_above
@@ -78,8 +78,13 @@ def _completed(own: Table) -> Table:
 
 
 def _measured(results: Results, tables: Mapping[str, Table]) -> list[Table]:
-    """All tables, except tables beyond the paper in which no cell of their own was measured."""
-    return [table for name, table in tables.items() if name not in BEYOND or has_more_than_the_paper(table, results)]
+    """All tables, except those beyond the paper and the stand-in if others show all that was measured of them."""
+    beyond = [table for name, table in tables.items() if name in BEYOND and has_more_than_the_paper(table, results)]
+
+    def is_shown(name: str, table: Table) -> bool:
+        return has_cells_of_its_own(table, beyond, results) if name == STAND_IN.name else name not in BEYOND
+
+    return [table for name, table in tables.items() if table in beyond or is_shown(name, table)]
 
 
 def _nothing(folder: Path, results: Results) -> str:
