@@ -15,7 +15,10 @@ Clock = Callable[[], float]
 Work = Callable[[int], None]
 Say = Callable[[str], None]
 
-LONG = 2.0  # seconds of work after which one timing suffices to choose the number of threads
+READINGS = 3
+"""How often each number of threads is timed before one is chosen."""
+LONG = 2.0
+"""Seconds of work after which one timing suffices."""
 
 
 @dataclass(frozen=True)
@@ -86,13 +89,14 @@ def prepare(
         clock: Returns the time in seconds.
     """
     choices = [contestant.threads] if contestant.threads else sorted({1, all_threads})
-    best: dict[int, float] = {}
-    for threads in choices:
-        if not is_warm:
-            _timed(contestant, threads, contestant.least, clock)
-        best[threads] = _timed(contestant, threads, contestant.least, clock)
-        if best[threads] < LONG:
+    best = dict.fromkeys(choices, float("inf"))
+    for threads in () if is_warm else choices:
+        _timed(contestant, threads, contestant.least, clock)
+    for _ in range(READINGS):
+        for threads in choices:  # in turns, so that a disturbance does not decide
             best[threads] = min(best[threads], _timed(contestant, threads, contestant.least, clock))
+        if min(best.values()) >= LONG:
+            break
     threads = min(best, key=lambda choice: best[choice])
     once = max(best[threads] / contestant.least, 1e-9)
     return Ready(contestant, threads, max(contestant.least, round(seconds / once)))

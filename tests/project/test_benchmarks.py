@@ -94,6 +94,17 @@ def test_a_contestant_gets_the_number_of_threads_that_suits_it():
     assert prepare(contestant(fast=1, threads=2), seconds=0, all_threads=2, clock=time.clock).threads == 2
 
 
+def test_a_disturbance_does_not_choose_the_number_of_threads():
+    time = FakeTime()
+
+    def work(times: int) -> None:
+        is_disturbed = time.log.count(2) == 1  # the first reading of two threads after the warm-up
+        time.log.append(torch.get_num_threads())
+        time.now += times * (1.0 if time.log[-1] == 1 else 9.0 if is_disturbed else 0.6)
+
+    assert prepare(Contestant("one", work), seconds=0, all_threads=2, clock=time.clock).threads == 2
+
+
 def test_what_is_warm_is_not_warmed_again():
     time = FakeTime()
     prepare(time.worker("long", 50.0), seconds=0, all_threads=1, is_warm=True, clock=time.clock)
