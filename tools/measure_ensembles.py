@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from pathlib import Path
 from statistics import mean
 
@@ -19,6 +20,7 @@ from hypergnn.experiments.beyond import BEYOND
 from hypergnn.experiments.paper import config_of
 from hypergnn.experiments.statistics import compare
 from hypergnn.training.engine import train
+from hypergnn.training.here import one_thread
 from hypergnn.training.order import near_together
 from hypergnn.training.plan import Plan, Task
 
@@ -44,14 +46,17 @@ def main() -> None:
         run = hg.training.fit(
             data, config, trials=seeds.stop, out=arguments.out / cell.run, jobs=arguments.jobs, curves=True
         )
+        if run.interrupted or run.failures:
+            sys.exit("stopped; the same command resumes" if run.interrupted else str(run.failures[0]))
         networks = dict(run.networks)
         missing = [seed for seed in seeds if seed not in networks]
         if missing:
             ordered = near_together(data)
-            for trial in train(Plan.of(Task.of(ordered, config), config), config, missing):
-                networks[trial.seed] = hg.Network.from_parameters(
-                    config, data.n_features, data.n_classes, trial.parameters
-                )
+            with one_thread():  # as in a worker
+                for trial in train(Plan.of(Task.of(ordered, config), config), config, missing):
+                    networks[trial.seed] = hg.Network.from_parameters(
+                        config, data.n_features, data.n_classes, trial.parameters
+                    )
         ensemble = hg.models.Ensemble.of([networks[seed] for seed in seeds])
         right = hg.training.predict(ensemble, data).argmax(1)[data.test] == data.y[data.test]
         found.append(

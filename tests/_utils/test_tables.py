@@ -1,5 +1,7 @@
 """Tables from memory, from files and from queries that have not run yet; numbers that stay exact."""
 
+import os
+import sys
 import time
 from pathlib import Path
 
@@ -66,6 +68,13 @@ def test_text_columns_of_csv_files_keep_their_zeros(tmp_path):
     path = tmp_path / "ids.csv"
     path.write_text("who,what\n007,1\n7,2\n")
     assert read_table(path, text=["who"]).columns["who"].to_pylist() == ["007", "7"]
+
+
+@pytest.mark.skipif(os.name == "nt" or sys.platform == "darwin", reason="file names are text here")
+def test_the_name_of_a_csv_file_need_not_be_text(tmp_path):
+    path = tmp_path / os.fsdecode(b"caf\xe9.csv")
+    path.write_text("who,what\na,1\n")
+    assert read_table(path, text=["who"]).columns["who"].to_pylist() == ["a"]
 
 
 def test_relations_of_a_database_are_tables():

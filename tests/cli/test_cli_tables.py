@@ -52,6 +52,10 @@ def test_an_encoding_is_said(shop, capsys):
     assert run("train", *OWN, "--label", "segment", "--out", "run", *SETTINGS) == 0
     said = "a column has words or gaps, so features are encoded as numbers from 0 to 1: 'age', 'age missing'"
     assert capsys.readouterr().err.splitlines()[1] == said
+    people.write_text(people.read_text().replace("c3,,", "c3,900,"))  # what is predicted need not have a gap
+    assert run("predict", "run", *OWN, "--out", "found.csv") == 0
+    said = "features are encoded as those that the model was trained on: 'age', 'age missing'"
+    assert capsys.readouterr().err.splitlines()[1] == said
 
 
 @pytest.mark.usefixtures("shop")

@@ -482,6 +482,10 @@ def test_zero_trials_and_zero_features_are_allowed(trials, features):
     headed = x.unsqueeze(2).expand(-1, -1, 2, -1)
     assert segment_sum(headed, by, values).shape == (trials, H.n_hyperedges, 2, features)
     assert kernels.seeded_dropout(headed, dropout).shape == headed.shape
+    for activate in (kernels.elu_dropout, kernels.relu_dropout):
+        given = x.clone().requires_grad_()
+        activate(given, None, dropout).sum().backward()
+        assert given.grad.shape == x.shape
     learned = values.clone().requires_grad_()
     transition(headed, H.incidence, H.incidence, values=learned).sum().backward()
     assert learned.grad.eq(0).all()

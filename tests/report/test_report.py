@@ -481,7 +481,9 @@ def test_the_stand_in_and_the_table_that_shares_its_run_are_shown_only_with_cell
     assert [one.name for one in page.tables] == ["digits"]
     systems = ALL["systems"]
     assert systems.cell("digits/ours").run == STAND_IN.cell("digits/hyper-attention").run
-    with Ledger.open(tmp_path / systems.cell("digits/Multilayer Perceptron").run, {"data": {"name": "digits"}}) as ledger:
+    with Ledger.open(
+        tmp_path / systems.cell("digits/Multilayer Perceptron").run, {"data": {"name": "digits"}}
+    ) as ledger:
         ledger.append(trial(0, 80.0))
     page, _ = page_of_results(Results.read(tmp_path), tmp_path)
     assert "systems" in [one.name for one in page.tables]

@@ -112,6 +112,7 @@ def of_kernels() -> list[tuple[Callable[..., Any], dict[str, Any]]]:
         (kernels.pair_dot, {"ours": heads, "theirs": torch.rand(M, 2, 3), "by": PAIRS}),
         (lambda x, a, b: kernels.head_scores(x, a, b), {"x": heads, "a": heads[0], "b": heads[1]}),
         (kernels.matmul, {"x": x, "projection": torch.rand(3, 2, 4)}),
+        (kernels.matmul_gradient, {"x": torch.rand(3, N, 2), "grad": torch.rand(3, N, 4)}),
         (kernels.csr_matmul, {"x": csr, "projection": torch.rand(4, 2)}),
         (
             kernels.cross_entropy,

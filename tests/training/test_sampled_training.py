@@ -105,7 +105,9 @@ def test_a_trial_continues_from_a_checkpoint_to_the_bit(data, config, tmp_path, 
         fit(data, config, out=tmp_path / "part", curves=True, checkpoint_every=2)
     assert (tmp_path / "part" / "checkpoint-0.safetensors").exists()
     monkeypatch.setattr(Checkpoints, "write", write)
-    resumed = fit(data, config, out=tmp_path / "part", curves=True, checkpoint_every=2)
+    told = []
+    resumed = fit(data, config, out=tmp_path / "part", curves=True, checkpoint_every=2, on_progress=told.append)
+    assert 0 < told[-1].epochs < resumed.records[0].epochs, "those of this session"
     equal(resumed.records[0], expected.records[0])
     assert read(tmp_path / "part").curves(0) == read(tmp_path / "whole").curves(0)
     one, other = (hg.load(tmp_path / name / "model.safetensors").network for name in ("whole", "part"))

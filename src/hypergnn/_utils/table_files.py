@@ -201,7 +201,8 @@ def _dataset(path: Files, files: Sequence[Path]) -> Any:
 def _read_csv(pyarrow: Any, path: Path, text: Sequence[str], columns: Sequence[str] | None) -> pyarrow.Table:
     names, between = set(header(path)), separator(path)
     reader = import_extra("pyarrow.csv", "tables")
-    with pyarrow.OSFile(str(path)) as file:
+    # On POSIX a name need not be valid UTF-8, which pyarrow asks of text.
+    with pyarrow.OSFile(str(path) if os.name == "nt" else os.fsencode(path)) as file:
         # Memory of pyarrow, neither a Python file nor bytes: its threads may let go of them while the interpreter
         # exits, and must not need it then, or the process aborts.
         content = file.read_buffer()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hypergnn.construct import TableEncoder
     from hypergnn.datasets import Dataset
+    from hypergnn.persistence.models import SavedModel
     from hypergnn.structures.hypergraph import Hypergraph
 
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -117,18 +118,25 @@ def _narrowed(features: str | None, vertex: str | None, known: Sequence[str] | N
     return read_table(features, [("features", name) for name in wanted], text=[ids]).columns
 
 
-def say_what_was_read(data: Dataset, *, quiet: bool) -> None:
-    """Say on standard error which columns, or which dataset, were read, and the sizes, unless ``quiet``."""
+ENCODED_HERE = "a column has words or gaps, so features are encoded as numbers from 0 to 1"
+ENCODED_ALWAYS = "features are encoded as numbers from 0 to 1"
+ENCODED_BEFORE = "features are encoded as those that the model was trained on"
+
+
+def encoding_of(model: SavedModel | None) -> str:
+    """How features are encoded to train a new model, or one further."""
+    return ENCODED_HERE if model is None else ENCODED_BEFORE
+
+
+def say_what_was_read(data: Dataset, *, quiet: bool, encoded: str = ENCODED_BEFORE) -> None:
+    """Say on standard error what was read, its sizes, and how features were encoded if they were, unless ``quiet``."""
     if not quiet:
         own = data.feature_names is not None and data.construction is not None
         print(summary(str(data.construction) if own else data.name, data.hypergraph.undirected()), file=sys.stderr)
         if data.encoding is not None:
             from hypergnn._utils.table_sources import quoted
 
-            names = quoted(list(data.feature_names or ()))
-            print(
-                f"a column has words or gaps, so features are encoded as numbers from 0 to 1: {names}", file=sys.stderr
-            )
+            print(f"{encoded}: {quoted(list(data.feature_names or ()))}", file=sys.stderr)
 
 
 def summary(what: str, H: Hypergraph) -> str:

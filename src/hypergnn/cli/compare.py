@@ -12,7 +12,7 @@ from statistics import mean
 from typing import TYPE_CHECKING, Any
 
 from hypergnn._utils.progress import showing
-from hypergnn.cli.arguments import EXAMPLE, add_data, check_labels, load_data, say_what_was_read
+from hypergnn.cli.arguments import ENCODED_ALWAYS, EXAMPLE, add_data, check_labels, load_data, say_what_was_read
 from hypergnn.cli.imports import add_imports
 from hypergnn.cli.signals import stoppable
 
@@ -66,7 +66,7 @@ def _compare(arguments: argparse.Namespace) -> int:
     names = checked_names(arguments.model, arguments.splits)
     with stoppable(), showing(_Splits(arguments.splits, len(names)), quiet=arguments.quiet) as show:
         data = load_data(arguments, encode_features=True)
-        say_what_was_read(data, quiet=arguments.quiet)
+        say_what_was_read(data, quiet=arguments.quiet, encoded=ENCODED_ALWAYS)
 
         def tell(name: str, accuracy: Sequence[float]) -> None:
             if show is not None:

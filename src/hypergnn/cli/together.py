@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hypergnn._utils.progress import shown
-from hypergnn.cli.arguments import check_device, check_labels, say_what_was_read
+from hypergnn.cli.arguments import check_device, check_labels, encoding_of, say_what_was_read
 from hypergnn.cli.signals import stoppable
 from hypergnn.cli.train import config_of, data_and_config, describe_run, earlier, print_result
 
@@ -100,7 +100,7 @@ def _train_batches(arguments: argparse.Namespace, device: str) -> int:
         agreed(lambda: None)
     out = _run_folder(arguments, data.name, config)
     if not arguments.quiet:
-        say_what_was_read(data, quiet=False)
+        say_what_was_read(data, quiet=False, encoded=encoding_of(model))
     with shown(quiet=arguments.quiet) as listener:
         result = distributed.fit_batches(
             data,
@@ -136,7 +136,7 @@ def _prepared(arguments: argparse.Namespace, size: int) -> tuple[Path, Config, P
     _check(arguments, data.name, {part: getattr(data, part).size for part in ("train", "val", "test")}, config)
     out = _run_folder(arguments, data.name, config)
     if not arguments.quiet:
-        say_what_was_read(data, quiet=False)
+        say_what_was_read(data, quiet=False, encoded=encoding_of(model))
     return _divided(data, out, size, quiet=arguments.quiet), config, out, start
 
 

@@ -20,6 +20,7 @@ from hypergnn.cli.arguments import (
     check_device,
     check_labels,
     counted,
+    encoding_of,
     load_data,
     say_what_was_read,
     with_needed_graph,
@@ -284,7 +285,7 @@ def _fit(data: Dataset, config: Config, out: Path, arguments: argparse.Namespace
                 device=check_device(arguments.device),
                 curves=arguments.curves,
                 checkpoint_every=arguments.checkpoint_every,
-                on_progress=None if listener is None else _after_saying_what_was_read(data, listener),
+                on_progress=None if listener is None else _after_saying_what_was_read(data, model, listener),
                 start=model,
             )
     except KeyboardInterrupt:
@@ -295,14 +296,14 @@ def _fit(data: Dataset, config: Config, out: Path, arguments: argparse.Namespace
     return result
 
 
-def _after_saying_what_was_read(data: Dataset, listener: Listener) -> Listener:
+def _after_saying_what_was_read(data: Dataset, model: SavedModel | None, listener: Listener) -> Listener:
     """The listener; before its first call, when all settings have been accepted, the data is described."""
     is_said = False
 
     def tell(progress: Progress) -> None:
         nonlocal is_said
         if not is_said:
-            say_what_was_read(data, quiet=False)
+            say_what_was_read(data, quiet=False, encoded=encoding_of(model))
         is_said = True
         listener(progress)
 

@@ -22,6 +22,7 @@ from torch import Tensor
 
 from hypergnn.kernels import checks, composed, dispatch, ops, split
 from hypergnn.kernels.dispatch import AdamStep, compiled, is_compiled
+from hypergnn.kernels.ops import is_transformed
 from hypergnn.structures.incidence import KNOWN, Incidence, Known
 
 __all__ = [
@@ -36,7 +37,9 @@ __all__ = [
     "head_scores",
     "in_plain_torch",
     "inverse",
+    "is_transformed",
     "matmul",
+    "matmul_gradient",
     "pair_dot",
     "relu_dropout",
     "seeded_dropout",
@@ -282,6 +285,13 @@ def matmul(x: Tensor, projection: Tensor) -> Tensor:
     if not is_fitting or x.dtype != projection.dtype:
         checks.check_product(x, projection)
     product: Tensor = ops.matmul(wide, projection)
+    return product
+
+
+def matmul_gradient(x: Tensor, grad: Tensor) -> Tensor:
+    """``xᵀ grad`` of ``(trials, N, F)`` and ``(trials, N, F')``, as in the gradient of :func:`matmul`."""
+    checks.check_rows_alike(x, grad)
+    product: Tensor = ops.matmul_backward(x, grad)
     return product
 
 

@@ -60,6 +60,19 @@ def check_product(x: Tensor, projection: Tensor) -> None:
         )
 
 
+def check_rows_alike(x: Tensor, grad: Tensor) -> None:
+    """Raise unless ``x`` ``(trials or 1, N, F)`` and ``grad`` ``(trials, N, F')`` have the same rows."""
+    check_dense("x", x, 3)
+    check_dense("grad", grad, 3)
+    check_alike("grad", grad, x)
+    is_fitting = x.dim() == grad.dim() == 3 and x.shape[1] == grad.shape[1] and x.shape[0] in (1, grad.shape[0])
+    if not is_fitting:
+        raise ValueError(
+            f"x and grad must have shapes (trials, rows, features) and (trials, rows, width); got {tuple(x.shape)} and "
+            f"{tuple(grad.shape)}."
+        )
+
+
 def check_csr(x: Tensor) -> None:
     """Raise unless the indices of a sparse CSR tensor are valid.
 

@@ -12,6 +12,8 @@ from torch.nn.functional import embedding_bag
 from hypergnn.structures.incidence import Incidence
 
 CHUNK = 1 << 18  # elements per gather, where a gather cannot be avoided; they fit into a cache
+LINE = 64
+"""Bytes to which a matrix is aligned for a product."""
 
 
 def segment_sum(x: Tensor, values: Tensor | None, by: Incidence) -> Tensor:
@@ -95,7 +97,7 @@ def matmul(x: Tensor, projection: Tensor, out: Tensor | None = None) -> Tensor:
     """``(batch or 1, rows, F)`` times ``(batch, F, F')``, trial by trial, so that no trial depends on the others."""
     out = x.new_empty(projection.shape[0], x.shape[1], projection.shape[2]) if out is None else out
     for trial in range(projection.shape[0]):
-        torch.mm(x[trial if x.shape[0] > 1 else 0], projection[trial], out=out[trial])
+        _multiply(x[trial if x.shape[0] > 1 else 0], projection[trial], out[trial])
     return out
 
 
@@ -103,8 +105,21 @@ def matmul_backward(x: Tensor, grad: Tensor) -> Tensor:
     """Gradient of :func:`matmul` for the projection: ``xᵀ grad`` for each trial."""
     out = x.new_empty(grad.shape[0], x.shape[2], grad.shape[2])
     for trial in range(grad.shape[0]):
-        torch.mm(x[trial if x.shape[0] > 1 else 0].T, grad[trial], out=out[trial])
+        _multiply(_aligned(x[trial if x.shape[0] > 1 else 0]).T, grad[trial], out[trial])
     return out
+
+
+def _multiply(x: Tensor, projection: Tensor, out: Tensor) -> None:
+    """A product whose bits do not depend on where its matrices lie: libraries may round differently by alignment."""
+    x, projection = _aligned(x), _aligned(projection)
+    if out.data_ptr() % LINE:
+        out.copy_(x @ projection)
+    else:
+        torch.mm(x, projection, out=out)
+
+
+def _aligned(x: Tensor) -> Tensor:
+    return x.clone() if x.data_ptr() % LINE else x
 
 
 def seeded_dropout(x: Tensor, rate: float, keys: Tensor, places: Tensor | None) -> Tensor:

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from hypergnn.kernels import Dropout, matmul, seeded_dropout
+from hypergnn.kernels import Dropout, is_transformed, matmul, matmul_gradient, seeded_dropout
 
 _LEAST = 1e-5
 _MOMENTUM = 0.1
@@ -20,10 +20,10 @@ class BatchNorm(nn.Module):
     """Columns centred, divided by their standard deviation, scaled and shifted, as in `Ioffe and Szegedy
     <https://arxiv.org/abs/1502.03167>`_.
 
-    In training, means and variances are those of the rows at hand; in evaluation, their running means over the training
-    steps. These are parameters without a gradient, so that each of several trials has its own and files hold them. They
-    start at 0 and are divided by the share of data in them, so that they are right from the first step on; torch's
-    start at 0 and 1, which tiny variances need many steps to forget.
+    In training, means and variances are those of the given rows; in evaluation, their running means over the training
+    steps outside ``torch.func``. These are parameters without a gradient, so that each of several trials has its own
+    and files hold them. They start at 0 and are divided by the share of data in them, so that they are right from the
+    first step on; torch's start at 0 and 1, which tiny variances need many steps to forget.
 
     Args:
         width: Number of columns.
@@ -58,7 +58,7 @@ class BatchNorm(nn.Module):
             mean = x.mean(-2)  # (..., width)
             centred = x - mean.unsqueeze(-2)
             variance = centred.square().mean(-2)  # several times as fast as torch.var
-            if x.shape[-2]:
+            if x.shape[-2] and not is_transformed():  # a transformed function may change no parameter
                 self._update(mean, variance)
         else:
             mean, variance = self.running()
@@ -78,6 +78,8 @@ class BatchNorm(nn.Module):
 
         Computed block by block, so that nothing of the size of ``x`` is made.
         """
+        if not x.shape[-2]:
+            return x @ projection
         mean = x.mean(-2)
         variance = torch.zeros_like(mean)
         for rows in _blocks(x):
@@ -120,8 +122,7 @@ class _Product(torch.autograd.Function):
         for rows in _blocks(x):
             centred, come = x[:, rows] - mean[:, None], grad[:, rows].contiguous()
             dropped = _dropped((centred * factor[:, None]).add_(shift[:, None]), ctx.dropout, rows)
-            for trial in range(len(x)):  # one by one, so that no trial depends on the others
-                by_projection[trial].addmm_(dropped[trial].T, come[trial])
+            by_projection += matmul_gradient(dropped, come)
             change = _dropped(matmul(come, back), ctx.dropout, rows)
             by_shift += change.sum(-2)
             by_factor += change.mul_(centred).sum(-2)

@@ -210,7 +210,9 @@ class Session:
             done = [self.records[seed] for seed in sorted(self.records) if seed < self.total]
             accuracy = tuple(record.test_accuracy for record in done)
             epochs = tuple(record.epochs for record in done)
-            trained = max(self.epochs, self._epochs_of_records() - self._epochs_before)  # workers count now and then
+            trained = self.epochs
+            if self.config.batch_size is None:  # else a checkpoint may hold epochs of an earlier session
+                trained = max(trained, self._epochs_of_records() - self._epochs_before)  # workers count now and then
             state = (len(done), self.total, self.running, trained, accuracy, epochs, self.vertices_per_second)
             for listener in self.listeners:
                 listener(Progress(*state))

@@ -180,7 +180,8 @@ def _even_batch(trials: int, most: int, jobs: int) -> int:
 
 def _fitting_batch(task: Task, config: Config, jobs: int) -> int:
     """How many trials to train together: no more than pays, and than half of the available memory holds."""
-    rows, width = task.y.shape[0], config.heads * config.hidden
+    n_ways = 2 if config.direction == "both" else 1
+    rows, width = task.y.shape[0], n_ways * config.heads * config.hidden
     worth = min(max(SMALLEST_BATCH, WORTH_SHARING // (rows * width)), LARGEST_BATCH)
     floats = 16 * rows * width * config.depth + 8 * n_entries(task.x) + 6 * task.n_features * width
     without_recomputation = RECOMPUTED // (rows * width * config.depth)

@@ -144,4 +144,5 @@ def bias_of(bias: Tensor | None, rows: Array) -> Array:
 
 def _by_trial(x: Tensor) -> Array:
     """Rows of ``(trials, ..., F)``, or of one trial if there is no such axis, ``(trials, rows, F)``."""
-    return array_of(x).reshape(x.shape[0] if x.dim() > 2 else 1, -1, x.shape[-1])
+    trials, *rows = x.shape[:-1] if x.dim() > 2 else (1, *x.shape[:-1])
+    return array_of(x).reshape(trials, prod(rows), x.shape[-1])
