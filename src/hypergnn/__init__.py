@@ -19,6 +19,8 @@ if TYPE_CHECKING:
         construct,
         datasets,
         distributed,
+        estimators,
+        explanations,
         functional,
         io,
         layers,
@@ -26,7 +28,9 @@ if TYPE_CHECKING:
         model_selection,
         models,
         pyg,
+        report,
         spark,
+        structures,
         training,
     )
     from hypergnn.datasets import Dataset
@@ -85,7 +89,9 @@ __all__ = [
     "datasets",
     "distributed",
     "draw",
+    "estimators",
     "explain",
+    "explanations",
     "export_onnx",
     "functional",
     "io",
@@ -95,8 +101,10 @@ __all__ = [
     "model_selection",
     "models",
     "pyg",
+    "report",
     "save",
     "spark",
+    "structures",
     "training",
 ]
 

@@ -98,10 +98,12 @@ def test_a_list_of_reasons_keeps_its_lines(capsys, monkeypatch, tmp_path):
 
 COMMANDS = ["", "reproduce", "report", "train", "compare", "predict", "explain", "spark", "check", "data"]
 ACTIONS = ["data list", "data fetch", "data describe"]
+STEPS = ["spark propagate", "spark predict"]
 
 
 def test_all_commands_are_known_here(capsys):
-    for command, names in (("", COMMANDS[1:]), ("data", [action.split()[1] for action in ACTIONS])):
+    ends = [(group, [one.split()[1] for one in of_group]) for group, of_group in (("data", ACTIONS), ("spark", STEPS))]
+    for command, names in (("", COMMANDS[1:]), *ends):
         with pytest.raises(SystemExit):
             main([*command.split(), "--help"])
         assert re.findall(r"(?m)^ {4}(\w+)", capsys.readouterr().out) == names
@@ -110,7 +112,7 @@ def test_all_commands_are_known_here(capsys):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
-    [f"{name} --help" for name in COMMANDS + ACTIONS] + ["train --help-settings", "train --help-more"],
+    [f"{name} --help" for name in COMMANDS + ACTIONS + STEPS] + ["train --help-settings", "train --help-more"],
 )
 def test_help_fits_a_screen_and_loads_nothing_heavy(command):
     script = (
@@ -118,7 +120,7 @@ def test_help_fits_a_screen_and_loads_nothing_heavy(command):
         "try: main(sys.argv[1:])\n"
         "finally: print(sorted({'torch', 'numpy', 'scipy', 'sklearn', 'rich'} & set(sys.modules)), file=sys.stderr)"
     )
-    environment = {**os.environ, "COLUMNS": "80", "LINES": "24"}
+    environment = {**os.environ, "COLUMNS": "80", "LINES": "32"}
     done = subprocess.run(
         [sys.executable, "-c", script, *command.split()], capture_output=True, text=True, check=True, env=environment
     )

@@ -67,8 +67,8 @@ def test_what_does_not_fit_is_refused(tmp_path, capsys):
     assert main(["train", *first, *SMALL, "--max-epochs", "2", "--out", f"{tmp_path}/one"]) == 0
     resume = ["--resume-from", f"{tmp_path}/one", "--quiet"]
     wrong = {
-        "network that it is: hidden is 4, got 8. Omit": ["--hidden", "8", "--out", f"{tmp_path}/b"],
-        "is: norm is 'none', got 'pair'; weights is 'given', got 'learned'": [
+        "network cannot change: hidden is 4, got 8. Omit": ["--hidden", "8", "--out", f"{tmp_path}/b"],
+        "change: norm is 'none', got 'pair'; weights is 'given', got 'learned'": [
             *("--norm", "pair", "--weights", "learned", "--out", f"{tmp_path}/b")
         ],
         "--resume-from continues hyper-conv; got hyper-attention": [
@@ -97,7 +97,7 @@ def test_only_settings_of_training_may_differ():
     model = hg.SavedModel(hg.Network(Config(hidden=2, heads=1), 1, 2), ("x", "y"), {})
     check_same_network(model, replace(model.network.config, dropout=0.1, learning_rate=0.1, batch_size=8))
     for changed in ({"hidden": 3}, {"feature_scaling": "none"}, {"norm": "pair"}, {"direction": "backward"}):
-        with pytest.raises(ValueError, match=f"as the network that it is: {next(iter(changed))} is .*, got"):
+        with pytest.raises(ValueError, match=f"settings of the network cannot change: {next(iter(changed))} is .*, got"):
             check_same_network(model, replace(model.network.config, **changed))
 
 

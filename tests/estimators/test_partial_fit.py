@@ -288,7 +288,7 @@ def test_times_stay_and_new_hyperedges_bring_theirs():
     one.partial_fit(np.ones((1, 2)))
     assert one.hypergraph_.time.tolist() == [5, 6, 7]
     before = one.hypergraph_
-    with pytest.raises(ValueError, match="time must be given for the new hyperedges if the others have one"):
+    with pytest.raises(ValueError, match="time must be given for all hyperedges, new and old"):
         one.partial_fit(np.eye(2), hypergraph=hg.Hypergraph.from_hyperedges([[0]], 2, hyperedge_names=["s"]))
     assert one.hypergraph_ is before
 

@@ -155,7 +155,7 @@ def test_structures_made_of_others_have_their_times():
     plain = Hypergraph.from_hyperedges([[0]], n_vertices=3)
     dated = Hypergraph.from_hyperedges([[0]], n_vertices=3, time=[date(2024, 1, 1)])
     for combine in (lambda *of: construct.union(*of, prefixes=["1", "2"]), lambda *of: hg.batch(of)):
-        with pytest.raises(ValueError, match="time must be given for the new hyperedges if the others have one"):
+        with pytest.raises(ValueError, match="time must be given for all hyperedges, new and old"):
             combine(one, plain)
         with pytest.raises(ValueError, match="time must be numbers for all hyperedges or dates for all"):
             combine(one, dated)

@@ -15,7 +15,7 @@ TESTS = Path(__file__).parents[1]
 ALLOCATOR = {"mallopt", "malloc_trim", "malloc_set_state", "mallctl"}
 
 
-WORKS = ["estimator", "one worker", "two workers", "lost worker"]
+WORKS = ["estimator", "regressor", "sampled", "one worker", "two workers", "lost worker"]
 
 
 @pytest.fixture(scope="module")

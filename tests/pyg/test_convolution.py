@@ -180,7 +180,7 @@ def test_dropout_acts_in_training_only_and_leaves_the_mean():
 
 def test_a_pair_that_stands_twice_is_refused():
     index, x = torch.tensor([[0, 0, 1, 1], [0, 0, 0, 1]]), torch.randn(2, 3)
-    with pytest.raises(ValueError, match="vertex 0 stands 2 times in hyperedge 0"):
+    with pytest.raises(ValueError, match="vertex 0 occurs 2 times in hyperedge 0"):
         HypergraphConv(3, 2)(x, index)
 
 

@@ -150,7 +150,7 @@ PLAIN = structures.hypergraph("unit weights")
         (lambda: PLAIN.add([[0]], hyperedge_names=["z"]), "hyperedge_names must be given for new ones if"),
         (lambda: NAMED.add([[0]], time=[1]), "hyperedge_names must be given for new ones if"),
         (lambda: NAMED.add([[0]], hyperedge_names=["x"], time=[1]), "hyperedge_names must all be different"),
-        (lambda: NAMED.add([[0]], hyperedge_names=["y"]), "time must be given for the new hyperedges"),
+        (lambda: NAMED.add([[0]], hyperedge_names=["y"]), "time must be given for all hyperedges"),
         (lambda: NAMED.add_vertices(1), "vertex_names must be given for new ones if"),
         (lambda: NAMED.add_vertices(1, vertex_names=["a"]), "vertex_names must all be different"),
         (lambda: PLAIN.remove([2]), "hyperedges must hold ids of the 2 hyperedges that are there, from 0; got 2"),

@@ -128,7 +128,7 @@ def test_centroids_may_be_missing_for_some_or_all():
         ({"vertex": [[0], [1, 2]]}, ValueError, r"vertex must be one-dimensional; got lists of different lengths"),
         ({"vertex": [[0, 1], [1, 3]]}, ValueError, r"vertex must be one-dimensional.*got shape \(2, 2\)"),
         ({"vertex": [0, 1, 3]}, ValueError, r"one entry per incidence each; got 3 and 4"),
-        ({"vertex": [0, 1, 0, 3]}, ValueError, r"unique; vertex 0 stands 2 times in hyperedge 1.*numpy\.unique"),
+        ({"vertex": [0, 1, 0, 3]}, ValueError, r"unique; vertex 0 occurs 2 times in hyperedge 1.*numpy\.unique"),
         ({"n_vertices": 4.0}, TypeError, r"n_vertices must be a whole number; got 4\.0 of type float"),
         ({"n_vertices": -1}, ValueError, r"n_vertices must be at least 0; got -1"),
         ({"n_hyperedges": True}, TypeError, r"n_hyperedges must be a whole number"),
@@ -167,7 +167,7 @@ def test_bad_matrices_are_refused():
         Hypergraph.from_scipy(np.eye(2))
     with pytest.raises(ValueError, match=r"only zeros and ones; got 2. Give hyperedge weights as weight"):
         Hypergraph.from_scipy(sparse.csr_array([[2, 0]]))
-    with pytest.raises(ValueError, match=r"vertex 0 stands 2 times in hyperedge 0"):
+    with pytest.raises(ValueError, match=r"vertex 0 occurs 2 times in hyperedge 0"):
         Hypergraph.from_scipy(sparse.coo_array(([1, 1], ([0, 0], [0, 0])), shape=(1, 1)))
     with pytest.raises(ValueError, match=r"incidence must have shape \(vertices, hyperedges\); got \(3,\)"):
         Hypergraph.from_scipy(sparse.coo_array([1, 0, 1]))
@@ -186,5 +186,5 @@ def test_bad_lists_are_refused():
         Hypergraph.from_hyperedges([[True, 1]], n_vertices=2)
     with pytest.raises(TypeError, match=r"vertex must hold integer ids; got float64"):
         Hypergraph.from_hyperedges([[0, 1.5]], n_vertices=2)
-    with pytest.raises(ValueError, match=r"vertex 1 stands 2 times in hyperedge 1"):
+    with pytest.raises(ValueError, match=r"vertex 1 occurs 2 times in hyperedge 1"):
         Hypergraph.from_hyperedges([[0, 1], [1, 1]], n_vertices=2)

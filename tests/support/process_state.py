@@ -18,6 +18,7 @@ import sys
 import tempfile
 import threading
 import warnings
+from contextlib import suppress
 
 looked_up: list[str] = []
 
@@ -72,7 +73,7 @@ def state() -> dict[str, object]:
         "limits": [resource.getrlimit(getattr(resource, name)) for name in dir(resource) if name.startswith("RLIMIT_")],
         "timers": [signal.getitimer(one) for one in (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)],
         "blocked signals": sorted(signal.pthread_sigmask(signal.SIG_BLOCK, [])),
-        "descriptors": sorted(os.listdir("/proc/self/fd")) if sys.platform == "linux" else [],
+        "descriptors": _descriptors() if sys.platform == "linux" else [],
         "processes": [child.pid for child in psutil.Process().children(recursive=True)],
         "threads": sorted(thread.name for thread in threading.enumerate() if not thread.name.startswith("hypergnn")),
         "processors": sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [],
@@ -86,6 +87,16 @@ def _next_numbers() -> list[float]:
     return torch.rand(3, generator=copy).tolist()
 
 
+def _descriptors() -> list[str]:
+    """Open files, without the memory that Python's multiprocessing shares and reuses."""
+    found = []
+    for number in sorted(os.listdir("/proc/self/fd")):
+        with suppress(FileNotFoundError):  # that of the list itself
+            if "/dev/shm/pym-" not in os.readlink(f"/proc/self/fd/{number}"):
+                found.append(number)
+    return found
+
+
 def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
@@ -95,6 +106,16 @@ def _umask() -> int:
 def estimator() -> None:
     rows = np.random.default_rng(0).normal(size=(40, 3))
     hg.HypergraphClassifier(max_epochs=3, random_state=0).fit(rows, rows[:, 0] > 0).predict(rows)
+
+
+def regressor() -> None:
+    rows = np.random.default_rng(0).normal(size=(40, 3))
+    hg.HypergraphRegressor(max_epochs=3, random_state=0).fit(rows, rows[:, 0]).predict(rows)
+
+
+def sampled() -> None:
+    config = Config(model="hyper-conv", max_epochs=2, batch_size=50, fanout=((2, 2), (2, 2)))
+    training.fit(hg.datasets.load("digits"), config)
 
 
 def one_worker() -> None:
@@ -121,7 +142,14 @@ def lost_worker() -> None:
         assert len(result.records) == 2
 
 
-WORK = {"estimator": estimator, "one worker": one_worker, "two workers": two_workers, "lost worker": lost_worker}
+WORK = {
+    "estimator": estimator,
+    "regressor": regressor,
+    "sampled": sampled,
+    "one worker": one_worker,
+    "two workers": two_workers,
+    "lost worker": lost_worker,
+}
 
 
 def main(work: str) -> None:

@@ -29,7 +29,7 @@ def check_ids_alike(tensors: Sequence[Tensor]) -> None:
         if tensor.device != first.device:
             raise ValueError(f"ids must be on one device; got {first.device} and {tensor.device}.")
         if not tensor.is_contiguous():
-            raise ValueError("ids must lie one after the other; make them so by .contiguous().")
+            raise ValueError("ids must be contiguous; call .contiguous().")
 
 
 def check_offsets(offsets: Tensor, n_pairs: int) -> None:
@@ -96,7 +96,7 @@ def check_placed(pairs: Sequence[Tensor], back: Sequence[Tensor]) -> None:
     placed, order = places.sort()
     back_placed, back_order = back_places.sort()
     if bool((placed.diff() <= 0).any()) or not torch.equal(placed, back_placed):
-        raise ValueError("each pair must have a place of its own, the same in both orders.")
+        raise ValueError("each pair must have its own place, the same in both orders.")
     rows = torch.repeat_interleave(offsets.diff(), output_size=n_pairs)
     columns = torch.repeat_interleave(back_offsets.diff(), output_size=n_pairs)
     same_rows = torch.equal(rows[order], back_members.to(rows.dtype)[back_order])

@@ -31,8 +31,8 @@ def joined_times(times: Sequence[Names | None], sizes: Sequence[int]) -> Names |
         return next((one for one in times if one is not None), None) if not there else None
     if len(known) < len(there):
         raise ValueError(
-            "time must be given for the new hyperedges if the others have one, and only then: all hyperedges have one, "
-            "or none. Give time=… to all, or drop the times that are there with dataclasses.replace(H, time=None)."
+            "time must be given for all hyperedges, new and old, or for none. Give time=… to all, or drop the given "
+            "times with dataclasses.replace(H, time=None)."
         )
     if len({one.dtype.kind == "M" for one in known}) > 1:
         kinds = " and ".join(dict.fromkeys(str(one.dtype) for one in known))

@@ -37,7 +37,8 @@ def _register_propagate(steps: Commands) -> None:
         "propagate",
         help="Write the propagated features of all vertices.",
         description="Propagate features over a hypergraph and write them as Parquet.",
-        usage="hypergnn spark propagate --incidences PATH --features PATH --out PATH [options]",
+        usage="hypergnn spark propagate --incidences PATH --features PATH --out PATH\n"
+        "                                [options]",
         epilog=f"example:\n  hypergnn spark propagate {_FILES} \\\n      --steps 2 --out propagated.parquet",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -53,9 +54,10 @@ def _register_predict(steps: Commands) -> None:
     parser = steps.add_parser(
         "predict",
         help="Write the class of each vertex.",
-        description="Compute the scores of a trained network for all vertices, layer by layer, and write them as\n"
-        "Parquet with class and probability.",
-        usage="hypergnn spark predict RUN --incidences PATH --features PATH --out PATH [options]",
+        description="Compute the scores of a trained network for all vertices, layer by layer, and\n"
+        "write them as Parquet with class and probability.",
+        usage="hypergnn spark predict RUN --incidences PATH --features PATH --out PATH\n"
+        "                              [options]",
         epilog=f"example:\n  hypergnn spark predict runs/orders {_FILES} \\\n      --out found.parquet",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -137,7 +137,7 @@ class _SettingsHelp(argparse.Action):
             lines += ["models:", *(f"  {line}" for line in names), ""]
             lines += ["settings (default: the paper's; for new data, those for Cora):"]
             lines += [_described(name, *option) for name, option in _USUAL.items()]
-            lines += [f"  {'--skip, --no-skip':<26}skip connection in the first layer"]
+            lines += [f"  {'--skip, --no-skip':<26}skip connection in all layers but the last"]
             lines += [f"  {'--import MODULE':<26}{HELP}", "speed:"]
             lines += [_described(name, *option) for name, option in _SPEED.items()]
             lines += ["others:", f"  {'--seed N':<26}seed of a random split (default: 0)"]

@@ -117,7 +117,7 @@ class Shard(TwoSided):
             torch.bool,
             (self.n_hyperedges,),
         ):
-            raise ValueError(f"has_centroid must be {self.n_hyperedges} times True or False.")
+            raise ValueError(f"has_centroid must have {self.n_hyperedges} entries, True or False.")
         for route in (self.parts.there, self.parts.back):
             for name, rows, counts in (
                 ("sent", route.sent, route.n_sent),

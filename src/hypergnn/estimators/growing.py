@@ -112,7 +112,7 @@ def check_can_continue(estimator: Any, model: str) -> None:
     """Raise unless an estimator knows all that it needs to go on."""
     if not hasattr(estimator, "_sample_weight"):
         raise ValueError(
-            "the estimator was saved by an earlier version, without its labels, and cannot go on. Fit it again."
+            "the estimator was saved by an earlier version, without its labels, and cannot be continued. Fit it again."
         )
     if estimator.network_.config.model != model:
         raise ValueError(

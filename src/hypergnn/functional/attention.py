@@ -23,7 +23,8 @@ from hypergnn.functional.checks import (
     check_like,
     check_slope,
 )
-from hypergnn.functional.convolution import NORMALIZATIONS, Normalization, Scalings, gathered, inverse, sizes
+from hypergnn.functional.convolution import NORMALIZATIONS, Normalization, Scalings, inverse, sizes
+from hypergnn.functional.means import hyperedge_mean
 from hypergnn.functional.projection import to_dense
 from hypergnn.functional.shares import attend_in_parts, row_transition
 from hypergnn.structures.base import TwoSided
@@ -59,8 +60,7 @@ def hyperedge_features(x: Features, H: TwoSided) -> Tensor:
         return _features_in_parts(x, H)
     if H.is_centred:
         return x if _are_own_centroids(H) else x.index_select(-2, cast(Tensor, H.centroid))
-    size = inverse(H._hyperedge_degree.to(x.dtype)).unsqueeze(-1)  # B^-1  (M, 1)
-    mean = size * gathered(x, H)  # B^-1 Sᵀ X  (..., M, F)
+    mean = hyperedge_mean(x, H)  # B^-1 Sᵀ X  (..., M, F)
     if H.centroid is None:
         return mean
     return torch.where((H.centroid >= 0).unsqueeze(-1), x.index_select(-2, H.centroid.clamp(min=0)), mean)
@@ -69,7 +69,7 @@ def hyperedge_features(x: Features, H: TwoSided) -> Tensor:
 def _features_in_parts(x: Tensor, H: TwoSided) -> Tensor:
     """The same if other processes hold some of the vertices: one of them gives the row of a centroid."""
     if H.centroid is None or H.has_centroid is None:
-        return inverse(H._hyperedge_degree.to(x.dtype)).unsqueeze(-1) * gathered(x, H)
+        return hyperedge_mean(x, H)
     has, is_here = H.has_centroid.unsqueeze(-1), (H.centroid >= 0).unsqueeze(-1)
     own = x.index_select(-2, H.centroid.clamp(min=0)) if x.shape[-2] else x.new_zeros(*x.shape[:-2], *has.shape)
     given = torch.where(is_here, own, torch.where(has, 0, kernels.segment_sum(x, by=H.senders.T)))  # (..., M, F)

@@ -6,7 +6,7 @@ from torch import Tensor
 
 from hypergnn import kernels
 from hypergnn.functional.checks import check_features, check_hypergraph
-from hypergnn.functional.convolution import inverse
+from hypergnn.functional.convolution import gathered, inverse
 from hypergnn.structures.base import TwoSided
 
 
@@ -26,8 +26,8 @@ def hyperedge_mean(x: Tensor, H: TwoSided) -> Tensor:
     """
     check_hypergraph(H)
     check_features(x, H.n_vertices, H.device)
-    total = kernels.total(kernels.segment_sum(x, by=H.senders.T), H.parts)  # Sᵀ X  (..., M, F)
-    return total * inverse(H._hyperedge_degree.to(x.dtype)).unsqueeze(-1)  # B^-1
+    size = inverse(H._hyperedge_degree.to(x.dtype)).unsqueeze(-1)  # B^-1  (M, 1)
+    return size * gathered(x, H)  # B^-1 Sᵀ X  (..., M, F)
 
 
 def vertex_mean(u: Tensor, H: TwoSided) -> Tensor:

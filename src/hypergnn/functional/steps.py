@@ -1,4 +1,4 @@
-r"""The steps that operators of one's own are made of: vertices → hyperedges → vertices, and softmax over incidences.
+r"""The steps that your own operators are made of: vertices → hyperedges → vertices, and softmax over incidences.
 
 All take ``(..., rows, heads, F')`` with leading axes, hypergraphs and blocks of them, and give gradients. None holds a
 tensor of incidences × features. A factor of each incidence, ``values``, is ``(..., incidences, heads)`` in the order

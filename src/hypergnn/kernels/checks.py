@@ -42,9 +42,9 @@ def check_ends(name: str, x: Tensor, ends: tuple[int, ...], meaning: str, like: 
 def check_alike(name: str, x: Tensor, like: Tensor) -> None:
     """Raise unless both have the same dtype and device."""
     if x.dtype != like.dtype:
-        raise TypeError(f"{name} must have the dtype of x, {like.dtype}; got {x.dtype}. Convert one by .to().")
+        raise TypeError(f"{name} must have the dtype of x, {like.dtype}; got {x.dtype}. Convert one with .to().")
     if x.device != like.device:
-        raise ValueError(f"{name} must be on the device of x, {like.device}; got {x.device}. Move one by .to().")
+        raise ValueError(f"{name} must be on the device of x, {like.device}; got {x.device}. Move one with .to().")
 
 
 def check_product(x: Tensor, projection: Tensor) -> None:

@@ -136,11 +136,11 @@ class Layer(nn.Module):
         own = self.projection
         if x.dtype != own.dtype:
             raise TypeError(
-                f"{name} must have the dtype of the layer, {own.dtype}; got {x.dtype}. Convert one by .to()."
+                f"{name} must have the dtype of the layer, {own.dtype}; got {x.dtype}. Convert one with .to()."
             )
         if x.device != own.device:
             raise ValueError(
-                f"{name} must be on the device of the layer, {own.device}; got {x.device}. Move one by .to()."
+                f"{name} must be on the device of the layer, {own.device}; got {x.device}. Move one with .to()."
             )
 
 

@@ -105,7 +105,7 @@ class HypergraphConv(Layer):
 
     def _activated(self, x: Features, H: TwoSided | tuple[TwoSided, TwoSided]) -> Tensor:
         has_more = self.weight_score is not None or self.aggregate != "concat" or self.skip or self.n_ways > 1
-        if has_more or len(x.shape) > 3:
+        if has_more or self._identity is not None or len(x.shape) > 3:
             return super()._activated(x, H)
         (structure,) = self._ways(H)
         self._check(x, structure.n_vertices, structure.device)

@@ -1,4 +1,4 @@
-r"""The base class of operators of one's own: one method for the way to the hyperedges, one for the way back.
+r"""The base class of your own operators: one method for the way to the hyperedges, one for the way back.
 
     m_e = to_hyperedges of x_j P        x_i' = to_vertices of m_e
 

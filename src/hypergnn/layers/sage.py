@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from hypergnn import functional, kernels
 from hypergnn._utils.checks import check_choice
 from hypergnn.functional.checks import Features
-from hypergnn.functional.convolution import gathered, inverse
+from hypergnn.functional.means import hyperedge_mean
 from hypergnn.functional.projection import project
 from hypergnn.layers.base import Aggregate, Layer, glorot
 from hypergnn.structures.base import Direction, TwoSided
@@ -111,8 +111,7 @@ class HypergraphSAGE(Layer):
         if self.pool == "mean":
             return functional.hypergraph_conv(x, H, normalization="row", projection=projection)
         projected = self._projected(x, projection)
-        size = inverse(H._hyperedge_degree.to(projected.dtype)).unsqueeze(-1)  # B^-1  (M, 1)
-        message = size * gathered(projected, H)  # m_e  (..., M, heads * F')
+        message = hyperedge_mean(projected, H)  # m_e  (..., M, heads * F')
         if self.pool == "max":
             return kernels.segment_max(message, by=H.receivers)
         vectors = [self._of_way(one, way, -2) for one in (self.a_vertex, self.a_hyperedge) if one is not None]

@@ -1,4 +1,4 @@
-"""Names for networks of one's own, which training, model files and the command line then know."""
+"""Names for your own networks, which training, model files and the command line then know."""
 
 from __future__ import annotations
 

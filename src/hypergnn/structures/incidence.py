@@ -244,6 +244,6 @@ def _repetition(rows: Ids, columns: Ids, shape: tuple[int, int]) -> str:
     place = counts.data.argmax()
     vertex = np.searchsorted(counts.indptr, place, side="right") - 1
     return (
-        f"incidences must be unique; vertex {vertex} stands {counts.data[place]} times in hyperedge "
+        f"incidences must be unique; vertex {vertex} occurs {counts.data[place]} times in hyperedge "
         f"{counts.indices[place]}. Remove the repetitions, e.g. with numpy.unique(pairs, axis=0)."
     )

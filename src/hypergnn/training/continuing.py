@@ -61,7 +61,7 @@ def check_same_network(model: SavedModel, config: Config) -> None:
     different = [name for name in own if name not in OF_TRAINING and own[name] != asked[name]]
     if different:
         found = "; ".join(f"{name} is {own[name]!r}, got {asked[name]!r}" for name in different)
-        raise ValueError(f"a model continues as the network that it is: {found}. Omit these settings.")
+        raise ValueError(f"the settings of the network cannot change: {found}. Omit them.")
 
 
 def with_classes(data: Dataset, class_names: tuple[str, ...]) -> Dataset:

@@ -1,7 +1,7 @@
 """Mutants of deep networks, random propagation, diffusion and ensembles."""
 
 from support.mutation import Mutant
-from support.places import argument, choice, nth, result, statement, value
+from support.places import argument, choice, factor, nth, result, statement, value
 
 DEEP = "models/test_deep_networks.py"
 EQUATION = f"{DEEP}::test_equal_to_the_equation_over_dense_matrices"
@@ -91,8 +91,8 @@ MUTANTS = [
     Mutant(
         "sums instead of means in hyperedges",
         "hypergnn.functional.means:hyperedge_mean",
-        result(),
-        "total",
+        factor("size"),
+        "1",
         DIFFUSION,
     ),
     Mutant(

@@ -184,7 +184,7 @@ MUTANTS = [
     ),
     Mutant(
         "sum for the mean of the members",
-        "hypergnn.functional:hyperedge_features",
+        "hypergnn.functional.means:hyperedge_mean",
         factor("size"),
         "1",
         HYPEREDGE_FEATURES,

@@ -173,7 +173,7 @@ MUTANTS = [
     ),
     Mutant(
         "SAGE: sums of members, not means",
-        "hypergnn.layers.sage:HypergraphSAGE._pooled",
+        "hypergnn.functional.means:hyperedge_mean",
         factor("size"),
         "1",
         SAGE,

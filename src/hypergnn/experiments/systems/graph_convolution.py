@@ -4,8 +4,8 @@
 
 Kipf and Welling, "Semi-supervised classification with graph convolutional networks" (2017,
 https://arxiv.org/abs/1609.02907). The settings are theirs: 16 hidden features, dropout 0.5, an L2 penalty of 5e-4 on
-the first layer, 200 epochs with a window of 10, features divided by their row sums, no bias. The layers are our
-``GraphConv``.
+the first layer, 200 epochs with a window of 10, features divided by their row sums, no bias. The window is that of the
+validation cross-entropy, to which their program adds the L2 penalty. The layers are our ``GraphConv``.
 """
 
 from __future__ import annotations

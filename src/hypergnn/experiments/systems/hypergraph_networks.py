@@ -5,7 +5,7 @@
 Feng et al., "Hypergraph neural networks" (2019, https://arxiv.org/abs/1809.09401). A hyperedge holds an article and all
 that it cites or is cited by. Hidden width 16, dropout 0.5, learning rate 0.001 and the L2 penalty 5e-4 are theirs; when
 they stopped is not published. Here training ends after 100 epochs in which neither the validation loss nor the
-validation accuracy improved. The layers are our ``HypergraphConv``.
+validation accuracy improved, and the last epoch that was best in both predicts. The layers are our ``HypergraphConv``.
 """
 
 from __future__ import annotations

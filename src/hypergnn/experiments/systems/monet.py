@@ -5,9 +5,10 @@
 
 Monti et al., "Geometric deep learning on graphs and manifolds using mixture model CNNs" (2017,
 https://arxiv.org/abs/1611.08402). Three kernels, coordinates from degrees, width 16, dropout 0.5 and learning rate 0.01
-are those of public re-implementations; the L2 penalty is chosen on the validation vertices. The layer is our own: the
-Gaussians of ``HypergraphMoNet``, and one head of our graph attention for each kernel. It is PyG's ``GMMConv`` without
-root weight on transformed coordinates; the tests compare both.
+are those of public re-implementations; the L2 penalty is chosen on the validation vertices. Training ends after 100
+epochs in which neither the validation loss nor the validation accuracy improved, and the last epoch that was best in
+both predicts. The layer is our own: the Gaussians of ``HypergraphMoNet``, and one head of our graph attention for each
+kernel. It is PyG's ``GMMConv`` without root weight on transformed coordinates; the tests compare both.
 """
 
 from __future__ import annotations

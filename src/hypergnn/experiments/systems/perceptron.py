@@ -3,8 +3,9 @@
     Z = ReLU(X P₁) P₂
 
 The row of Kipf and Welling, "Semi-supervised classification with graph convolutional networks" (2017,
-https://arxiv.org/abs/1609.02907), and their settings: those of the graph convolutional network, without bias. The
-layers are our ``Dense``.
+https://arxiv.org/abs/1609.02907), and their settings: those of the graph convolutional network, without bias.
+Training stops by the cross-entropy of the validation vertices, to which their program adds the L2 penalty. The layers
+are our ``Dense``.
 """
 
 from __future__ import annotations

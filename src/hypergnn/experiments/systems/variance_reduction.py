@@ -6,7 +6,8 @@ Chen, Zhu and Song, "Stochastic training of graph convolutional networks with va
 https://arxiv.org/abs/1710.10568). ``h`` are the hidden activations with dropout, ``μ`` those without, ``μ̄`` the ones
 stored when a vertex was last computed. A vertex draws itself (n = 1) and one of its n neighbours. The first product
 ``Â X`` is computed once. Hidden width 32, batches of 1000, dropout 0.5, L2 penalty 5e-4, learning rate 0.01, 200 epochs
-and a window of 10 are published. Predictions use all neighbours.
+and a window of 10 are published; the window is that of the validation cross-entropy, as in our graph convolutional
+network. Predictions use all neighbours.
 
 Batches and neighbours are drawn by our ``NeighborLoader``, for which a link is a pair of hyperedges with one tail and
 one head each. Its blocks have the sum over the drawn neighbours times n, which is exactly ``n Â`` between the scales of

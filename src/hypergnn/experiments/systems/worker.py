@@ -1,6 +1,6 @@
 """The process of a system: it gets the system and the data, then one seed after the other, and sends probabilities.
 
-It starts afresh, so that no system can crash, slow down or change another, and its processor time and its memory are
+It is a new process, so that no system can crash, slow down or change another, and its processor time and its memory are
 those of the system alone. What a system prints does not reach the channel to the parent. The process ends, with those
 that the system has started, when the parent closes its input, or is gone.
 """

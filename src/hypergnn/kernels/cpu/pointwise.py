@@ -125,7 +125,7 @@ def cross_entropy_gradient(grad: Tensor, scores: Tensor, classes: Tensor, rows: 
 def adam(parameter: Tensor, mean: Tensor, square: Tensor) -> Callable[[Tensor, float, float, int], None]:
     """As :func:`hypergnn.kernels.portable.adam`; the parameter must be contiguous, for it is changed in place."""
     if not parameter.is_contiguous():
-        raise ValueError("parameter must be contiguous; make it so by .contiguous().")
+        raise ValueError("parameter must be contiguous; call .contiguous().")
     entries, means, squares = (array_of(one).reshape(one.shape[0], -1) for one in (parameter, mean, square))
     kind, width = entries.dtype.type, entries.shape[1]
 
