@@ -113,6 +113,15 @@ def test_files_that_are_no_table_are_refused(tmp_path, make, message):
         read_table(make(tmp_path))
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_pipe_is_refused_at_once(tmp_path, ending):
+    pipe = tmp_path / f"pipe.{ending}"
+    os.mkfifo(pipe)
+    with pytest.raises(ValueError, match=f"pipe.{ending} must be a file, not a pipe or a device. Write it to a file"):
+        read_table(pipe)
+
+
 @pytest.mark.parametrize("name", ["gone.csv", "gone.parquet"])
 def test_a_missing_file_is_named(tmp_path, name):
     with pytest.raises(FileNotFoundError, match=name):

@@ -97,7 +97,9 @@ def test_only_settings_of_training_may_differ():
     model = hg.SavedModel(hg.Network(Config(hidden=2, heads=1), 1, 2), ("x", "y"), {})
     check_same_network(model, replace(model.network.config, dropout=0.1, learning_rate=0.1, batch_size=8))
     for changed in ({"hidden": 3}, {"feature_scaling": "none"}, {"norm": "pair"}, {"direction": "backward"}):
-        with pytest.raises(ValueError, match=f"settings of the network cannot change: {next(iter(changed))} is .*, got"):
+        with pytest.raises(
+            ValueError, match=f"settings of the network cannot change: {next(iter(changed))} is .*, got"
+        ):
             check_same_network(model, replace(model.network.config, **changed))
 
 

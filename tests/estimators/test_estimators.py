@@ -282,6 +282,21 @@ def test_clusters_of_sparse_rows_are_found_and_joined_without_densifying_them(wi
     assert (model.predict(rows[1::2]) == expected).mean() > 0.95
 
 
+def test_rows_without_finite_probabilities_are_named(wine):
+    X, _, y = wine
+    model = hg.HypergraphClassifier("mlp", max_epochs=2, random_state=0).fit(X, y)
+    far = X[:3].copy()
+    far[1, 0] = np.finfo(np.float32).min
+    message = r"probabilities must be finite; not so in row 1. Look for numbers of X"
+    with np.errstate(over="ignore"), pytest.raises(ValueError, match=message):
+        model.predict_proba(far)
+    near = hg.HypergraphClassifier("hyper-conv", max_epochs=2, random_state=0).fit(X, y)
+    far[1, 0] = 1e200
+    message = r"row 1 is farther than 1e\+150 from its neighbours"
+    with np.errstate(over="ignore"), pytest.raises(ValueError, match=message):
+        near.predict(far)
+
+
 def test_rows_without_a_label_cannot_be_scored(wine):
     X, y, few = wine
     model = hg.HypergraphClassifier("hyper-conv", random_state=0, max_epochs=20).fit(X, few)

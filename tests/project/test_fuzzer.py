@@ -71,6 +71,7 @@ def run(*arguments: object, code: str = "") -> subprocess.CompletedProcess[str]:
         ["planetoid", "linqs", "runs", "results"],
         ["structures", "csv"],
         ["estimators", "batches"],
+        ["ensembles", "shards", "checkpoints", "features"],
     ],
 )
 def test_a_short_run_finds_nothing(tmp_path, parsers):

@@ -1,4 +1,5 @@
 from dataclasses import FrozenInstanceError
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -6,7 +7,7 @@ import torch
 from scipy import sparse
 from torch.utils import _pytree as pytree
 
-from hypergnn import Graph, Hypergraph, functional
+from hypergnn import DirectedHypergraph, Graph, Hypergraph, functional
 
 
 def make(**changes: object) -> Hypergraph:
@@ -188,3 +189,19 @@ def test_bad_lists_are_refused():
         Hypergraph.from_hyperedges([[0, 1.5]], n_vertices=2)
     with pytest.raises(ValueError, match=r"vertex 1 occurs 2 times in hyperedge 1"):
         Hypergraph.from_hyperedges([[0, 1], [1, 1]], n_vertices=2)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda n: Hypergraph.from_hyperedges([[0, 1]], n),
+        lambda n: Hypergraph.from_incidence([0], [0], n, 1),
+        lambda n: DirectedHypergraph.from_hyperedges([([0], [1])], n),
+        lambda n: Graph.from_links([0], [1], n),
+        lambda n: Hypergraph.from_hyperedges([[0, 1]], 2).add_vertices(n),
+    ],
+)
+def test_vertices_beyond_the_memory_are_refused_at_once(make, monkeypatch):
+    monkeypatch.setattr("psutil.virtual_memory", lambda: SimpleNamespace(total=25e9))
+    with pytest.raises(ValueError, match=r"n_vertices must fit into memory; 1000000000\d vertices need 80.0 GB"):
+        make(10**10)

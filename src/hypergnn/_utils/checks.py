@@ -16,6 +16,7 @@ from torch import Tensor
 Ids = npt.NDArray[np.integer[Any]]
 Names = npt.NDArray[Any]
 """One name per vertex or hyperedge: strings, or ids of any other type."""
+_MANY = 1 << 28  # vertices; fewer always fit
 _MOST_TRIALS = 10_000_000
 _TIMES = (int, float, date, np.datetime64)
 DATE = re.compile(r"-?\d{4,}-\d\d-\d\d([T ]\d\d(:\d\d(:\d\d(\.\d+)?)?)?)?")
@@ -36,6 +37,21 @@ def check_size(name: str, value: object, *, minimum: int = 0) -> int:
     if value < minimum:
         raise ValueError(f"{name} must be at least {minimum}; got {value}.")
     return int(value)
+
+
+def check_n_vertices(value: object) -> int:
+    """Return a number of vertices, or raise if not even their degrees fit into the memory of this machine."""
+    n_vertices = check_size("n_vertices", value)
+    if n_vertices > _MANY:
+        import psutil
+
+        memory = psutil.virtual_memory().total
+        if 8 * n_vertices > memory:
+            raise ValueError(
+                f"n_vertices must fit into memory; {n_vertices} vertices need {8 * n_vertices / 1e9:.1f} GB for their "
+                f"degrees alone, and this machine has {memory / 1e9:.1f} GB. Divide them, see docs/scaling.md."
+            )
+    return n_vertices
 
 
 def check_trials(value: object) -> int:

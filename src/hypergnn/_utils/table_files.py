@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import stat
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -57,6 +58,7 @@ def header(path: AnyPath) -> list[str]:
         ...     header(path)
         ['author', 'paper, or book']
     """
+    check_file(path)
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
             names = next(csv.reader(file, delimiter=separator(path)), [])
@@ -81,11 +83,23 @@ def separator(path: AnyPath) -> str:
         ...     separator(path), header(path)
         (';', ['Kunde', 'Ort'])
     """
+    check_file(path)
     with open(path, encoding="utf-8-sig", newline="") as file:
         start = file.read(_START)
     if len(start) == _START:  # the last line may be cut
         start = start.rpartition("\n")[0] or start
     return separator_of(start)
+
+
+def check_file(path: AnyPath) -> None:
+    """Raise the usual ``OSError`` unless a path is a file that can be read, and refuse pipes and devices.
+
+    They might never answer, or never end, and a table is read more than once.
+    """
+    if not stat.S_ISREG(os.stat(path).st_mode) and not os.path.isdir(path):
+        raise ValueError(f"{os.fspath(path)} must be a file, not a pipe or a device. Write it to a file first.")
+    with open(path, "rb"):
+        pass
 
 
 def check_unique(names: Iterable[Any]) -> None:
@@ -183,8 +197,7 @@ def _dataset(path: Files, files: Sequence[Path]) -> Any:
     filesystem = import_extra("pyarrow.fs", "tables", "reading a table from a file").LocalFileSystem()
     make = import_extra("pyarrow.dataset", "tables").dataset
     for file in files:
-        with open(file, "rb"):  # raises the usual OSError for a missing file
-            pass
+        check_file(file)
     try:
         names = import_extra("pyarrow.parquet", "tables").read_schema(files[0]).names
     except (OSError, ValueError) as error:

@@ -24,6 +24,7 @@ AT_ONCE = 1 << 22
 # Points are shifted to the origin if they lie this many times farther from it than from each other.
 _FAR = 1000
 _SAME_ORDER = {name: "euclidean" for name in ("l2", "minkowski", "sqeuclidean", "nan_euclidean")}
+_FARTHEST = 1e150
 _EPSILON = float(np.finfo(np.float64).eps)
 
 
@@ -62,6 +63,7 @@ def nearest_points(
         distance, found = search.kneighbors(near_queries)
         pairs = _Pairs.of(metric, points, queries, _slack(metric, near, near_queries, points, distance[:, -1]))
         rows = np.repeat(np.arange(found.shape[0]), wanted)
+        _check_finite(distance)
         value = pairs.values(rows, found.ravel(), distance.ravel()).reshape(found.shape)
         order = first_by(value, found)[:, :k]
         chosen = np.take_along_axis(found, order, axis=1).astype(np.int64, copy=False)
@@ -70,6 +72,16 @@ def nearest_points(
             beyond = pairs.values_of_search(distance[:, -1]) - pairs.slack  # no other point is nearer
             _complete(chosen, np.flatnonzero(farthest >= beyond), farthest, search, near_queries, pairs)
     return chosen
+
+
+def _check_finite(distance: Floats) -> None:
+    """Raise if the square of a distance is beyond float64, which then cannot order points."""
+    far = np.flatnonzero(~(distance < _FARTHEST).all(1))
+    if far.size:
+        raise ValueError(
+            f"points must lie near enough for their distances to be computed; row {far[0]} is farther than "
+            f"{_FARTHEST:g} from its neighbours. Look for wrong numbers, or scale the columns."
+        )
 
 
 class _Pairs(NamedTuple):

@@ -51,7 +51,15 @@ class PredictsClasses(ClassifierMixin, PlacesRows):  # type: ignore[misc]
         Arguments as for :meth:`predict`.
         """
         check_is_fitted(self)
-        return self._of_rows(X, self.label_distributions_, self._probabilities, hypergraph, memberships)
+        found = self._of_rows(X, self.label_distributions_, self._probabilities, hypergraph, memberships)
+        wrong = np.flatnonzero(~np.isfinite(found).all(1))
+        if wrong.size:
+            others = " and others" if wrong.size > 1 else ""
+            raise ValueError(
+                f"probabilities must be finite; not so in row {wrong[0]}{others}. Look for numbers of X that are very "
+                "large, or stand for a gap."
+            )
+        return found
 
     def score(
         self,

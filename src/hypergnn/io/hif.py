@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple, NoReturn, TypeGuard, overload
 
 import numpy as np
 
+from hypergnn._utils.table_files import check_file
 from hypergnn.io.attributed import AnyHypergraph, AttributedHypergraph
 from hypergnn.io.losses import READING, check_ignore, refuse
 from hypergnn.io.parts import Parts, Row, from_parts, labels, misread_names, to_parts
@@ -145,6 +146,7 @@ def read_hif(
         (Hypergraph(1 vertices, 1 hyperedges, 1 incidences), [{'role': 'host'}])
     """
     check_ignore(ignore, READING)
+    check_file(path)
     with open(path, "rb") as file:
         content = file.read()
     try:

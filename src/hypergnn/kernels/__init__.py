@@ -372,6 +372,8 @@ def _of_trials(x: Tensor, bias: Tensor | None) -> tuple[Tensor, Tensor | None]:
     if bias.dtype != x.dtype or bias.device != x.device or bias.dim() > 2:
         checks.check_alike("bias", bias, x)
         raise ValueError(f"bias must have shape (trials or none, {x.shape[-1]}); got {tuple(bias.shape)}.")
+    if bias.dim() == 2 and x.dim() > 2 and bias.shape[0] not in (1, x.shape[0]):
+        raise ValueError(f"bias must have {x.shape[0]} trials, as x has; got {tuple(bias.shape)}.")
     if x.dim() == bias.dim() == 2:
         return x.expand(bias.shape[0], *x.shape), bias
     return x, bias if x.dim() == 2 or bias.shape[:-1] == x.shape[:1] else bias.expand(x.shape[0], -1)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import elu
 
-from hypergnn.functional.checks import Features
+from hypergnn.functional.checks import Features, check_features
 from hypergnn.functional.mutual_information import DIMENSIONS, cached_co_occurrence
 from hypergnn.functional.pairwise import AnyGraph
 from hypergnn.functional.projection import drop, project
@@ -178,6 +178,7 @@ class Network(nn.Module):
             graph: The graph, or a list of blocks, one per layer; may be omitted if the network takes none.
             hypergraph: The hypergraph, or a list of blocks, one per layer; may be omitted if the network takes none.
         """
+        check_features(x, None, None)
         return self._scores(x, self._steps({"graph": graph, "hypergraph": hypergraph}, self.n_steps))
 
     def hidden(
@@ -254,6 +255,10 @@ class Network(nn.Module):
         by_structure = []
         for name in self.structures:
             one = given[name]
+            if isinstance(one, Tensor):
+                raise TypeError(
+                    f"{name} must be a structure or a list of its blocks; got a tensor. Make one of it first."
+                )
             blocks = list(one) if isinstance(one, (list, tuple)) else [self.weighted(one)] * n_layers
             if len(blocks) not in (n_layers, self.n_steps):
                 raise ValueError(f"{name} must have {n_layers} blocks, one per layer; got {len(blocks)}.")

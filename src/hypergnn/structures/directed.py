@@ -22,6 +22,7 @@ from hypergnn._utils.checks import (
     as_weight,
     check_choice,
     check_ids,
+    check_n_vertices,
     check_size,
 )
 from hypergnn.structures.base import DIRECTIONS, LABEL, STATIC, Direction, TwoSided
@@ -126,7 +127,7 @@ class DirectedHypergraph(StoredStructure, Editable):
             >>> DirectedHypergraph.from_incidence([0, 1, 2], [0, 0, 0], roles, n_vertices=3, n_hyperedges=1)
             DirectedHypergraph(3 vertices, 1 hyperedges, 2 tails, 1 heads)
         """
-        n_vertices = check_size("n_vertices", n_vertices)
+        n_vertices = check_n_vertices(n_vertices)
         n_hyperedges = check_size("n_hyperedges", n_hyperedges)
         vertex = check_ids("vertex", vertex, n_vertices, "n_vertices")
         hyperedge = check_ids("hyperedge", hyperedge, n_hyperedges, "n_hyperedges")

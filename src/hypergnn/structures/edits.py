@@ -25,6 +25,7 @@ from hypergnn._utils.checks import (
     as_times,
     as_weight,
     check_ids,
+    check_n_vertices,
     check_size,
 )
 from hypergnn._utils.times import joined_times
@@ -74,6 +75,7 @@ class Editable(TwoSided):
         """
         n = check_size("n", n)
         here = self._here()
+        check_n_vertices(here.n_vertices + n)
         names = _followed("vertex_names", here.vertex_names, vertex_names, here.n_vertices, n)
         sides = [(with_rows(pairs, n), torch.cat([degree, degree.new_zeros(n)])) for pairs, degree in here._sides()]
         parts = (here.weight, here.centroid, names, here.hyperedge_names, here.time)

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hypergnn._utils.checks import as_ids, as_pairs, check_size
+from hypergnn._utils.checks import as_ids, as_pairs, check_n_vertices
 from hypergnn.structures.base import check_numbers
 from hypergnn.structures.block import GraphBlock
 from hypergnn.structures.incidence import Incidence
@@ -58,7 +58,7 @@ class Graph(StoredStructure):
             >>> Graph.from_links([0, 1, 1], [1, 0, 1], n_vertices=2)
             Graph(2 vertices, 1 links)
         """
-        n_vertices = check_size("n_vertices", n_vertices)
+        n_vertices = check_n_vertices(n_vertices)
         source = as_ids("source", source, n_vertices, "n_vertices")
         target = as_ids("target", target, n_vertices, "n_vertices")
         if source.size != target.size:

@@ -22,6 +22,7 @@ from hypergnn._utils.checks import (
     as_times,
     as_weight,
     check_ids,
+    check_n_vertices,
     check_size,
 )
 from hypergnn._utils.display import html_table, listed
@@ -114,7 +115,7 @@ class Hypergraph(StoredStructure, Editable):
             >>> Hypergraph.from_incidence([0, 1, 1], [0, 0, 1], n_vertices=2, n_hyperedges=3)
             Hypergraph(2 vertices, 3 hyperedges, 3 incidences)
         """
-        n_vertices = check_size("n_vertices", n_vertices)
+        n_vertices = check_n_vertices(n_vertices)
         n_hyperedges = check_size("n_hyperedges", n_hyperedges)
         vertex = check_ids("vertex", vertex, n_vertices, "n_vertices")
         hyperedge = check_ids("hyperedge", hyperedge, n_hyperedges, "n_hyperedges")

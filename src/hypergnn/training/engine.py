@@ -165,6 +165,16 @@ def _check_losses(kind: str, losses: Sequence[float], state: _State, epoch: int,
             )
 
 
+def _check_finite(parameters: Parameters, state: _State, place: int) -> None:
+    """Raise if a parameter is not finite although all losses were: a normalisation turns infinite variances into 0."""
+    for name, one in parameters.items():
+        if not bool(one.isfinite().all()):
+            raise ValueError(
+                f"training has diverged: {name} of seed {state.seeds[place]} is not finite. Look for very large "
+                "features."
+            )
+
+
 def _is_stopped(on_losses: OnLosses | None, state: _State, epoch: int) -> bool:
     """Report the losses of an epoch, and return whether the listener wants training to end."""
     if on_losses is None:
@@ -271,6 +281,7 @@ def _finish(network: Network, plan: Plan, state: _State, places: Sequence[int], 
         parameters: Parameters = {
             name: Parameter(best.detach()[place : place + 1]) for name, best in state.best.items()
         }
+        _check_finite(parameters, state, place)
         _use(network, parameters)
         with torch.no_grad():
             scores = network(task.x, **task.structures)  # (1, N, n_classes)

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from scipy import sparse
+from torch import Tensor
 
 from hypergnn._utils.table_sources import quoted
 from hypergnn.datasets import Dataset
@@ -50,8 +51,26 @@ def predict(
     task = Task.of(in_order(data, model), config, device)
     with torch.no_grad():
         scores = model.network.to(device).eval()(task.x, **task.structures)  # (N, n_classes)
+    check_scores(scores)
     probability: npt.NDArray[np.float32] = scores.softmax(-1).cpu().numpy()
     return probability
+
+
+def check_scores(scores: Tensor) -> None:
+    """Raise unless the scores of all vertices are finite: others have no class.
+
+    Example:
+        >>> check_scores(torch.tensor([[1.0, 2.0], [float("nan"), 0.0]]))  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        ValueError: scores must be finite; not so for vertex 1. Look for very large features, and for ...
+    """
+    wrong = (~scores.isfinite()).any(-1).nonzero().flatten()
+    if wrong.numel():
+        others = " and others" if wrong.numel() > 1 else ""
+        raise ValueError(
+            f"scores must be finite; not so for vertex {int(wrong[0])}{others}. Look for very large features, and for "
+            "parameters of the model that are not finite."
+        )
 
 
 def in_order(data: Dataset, model: SavedModel) -> Dataset:
