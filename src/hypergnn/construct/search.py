@@ -61,9 +61,9 @@ def nearest_points(
     # The threads of scikit-learn change the warning filters of the process, and may restore them in the wrong order.
     with warnings.catch_warnings():
         distance, found = search.kneighbors(near_queries)
+        _check_finite(distance)
         pairs = _Pairs.of(metric, points, queries, _slack(metric, near, near_queries, points, distance[:, -1]))
         rows = np.repeat(np.arange(found.shape[0]), wanted)
-        _check_finite(distance)
         value = pairs.values(rows, found.ravel(), distance.ravel()).reshape(found.shape)
         order = first_by(value, found)[:, :k]
         chosen = np.take_along_axis(found, order, axis=1).astype(np.int64, copy=False)
