@@ -44,7 +44,7 @@ def ids(*numbers):
         ({"back_offsets": ids()}, r"offsets must not be empty"),
         ({"members": ids(0, 0, 1)}, r"there must be 3 ids in each order; got \[3, 6\]"),
         ({"members": torch.tensor([0, 0, 1, 0, 1, 1])}, r"ids must be int32 or int64, all alike; got torch.int64"),
-        ({"members": ids(0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 1, 0)[::2]}, r"ids must lie one after the other"),
+        ({"members": ids(0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 1, 0)[::2]}, r"ids must be contiguous"),
         ({"position": ids(0, 1, 2, 3, 4, 9)}, r"its own place, the same in both orders"),
         ({"position": ids(0, 1, 2, 3, 5, 4)}, r"by row must be those grouped by column"),
     ],
