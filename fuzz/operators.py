@@ -148,8 +148,8 @@ def use_shard(shard: Any) -> None:
 
 def use_rows(data: Any) -> None:
     """Use the features, classes and split of one process."""
-    x = data.x.toarray() if hasattr(data.x, "toarray") else data.x
-    if not np.isfinite(x).all() or x.shape[0] != data.y.shape[0]:
+    x = data.x.data if hasattr(data.x, "toarray") else data.x  # a sparse matrix may have any number of columns
+    if not np.isfinite(x).all() or data.x.shape[0] != data.y.shape[0]:
         raise WrongResultError("features that do not fit")
     for ids in (data.train, data.val, data.test):
         if (data.y[ids] < 0).any() or (data.y[ids] >= len(data.head.data["class_names"])).any():

@@ -134,6 +134,16 @@ def test_a_damaged_parquet_file_is_refused(tmp_path):
         read_table(tmp_path / "bad.parquet")
 
 
+def test_a_parquet_file_of_types_that_pyarrow_does_not_know_is_refused(tmp_path, monkeypatch):
+    def read_schema(_):
+        raise pa.ArrowNotImplementedError("Integers with more than 64 bits not implemented")
+
+    path = written(tmp_path, "parquet", who=["a"])
+    monkeypatch.setattr(pyarrow.parquet, "read_schema", read_schema)
+    with pytest.raises(ValueError, match="must be a Parquet file: Integers with more than 64 bits"):
+        read_table(path)
+
+
 def test_a_header_that_names_a_column_twice_is_refused(tmp_path):
     path = tmp_path / "twice.csv"
     path.write_text("who,what,who\n1,2,3\n")

@@ -166,7 +166,7 @@ def read_file(path: Files, *, text: Sequence[str] = (), columns: Sequence[str] |
     source = _dataset(path, files)
     try:
         return source.to_table(columns=columns)
-    except OSError as error:
+    except (OSError, NotImplementedError) as error:
         raise ValueError(str(error)) from error
 
 
@@ -200,14 +200,14 @@ def _dataset(path: Files, files: Sequence[Path]) -> Any:
         check_file(file)
     try:
         names = import_extra("pyarrow.parquet", "tables").read_schema(files[0]).names
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, NotImplementedError) as error:  # the last for types that pyarrow does not know
         raise ValueError(f"{files[0]} must be a Parquet file: {error}") from error
     check_unique(names)
     try:
         if isinstance(path, (str, os.PathLike)) and Path(path).is_dir():
             return make(str(Path(path)), format="parquet", filesystem=filesystem, partitioning="hive")
         return make(list(map(str, files)), format="parquet", filesystem=filesystem)
-    except OSError as error:
+    except (OSError, NotImplementedError) as error:
         raise ValueError(str(error)) from error
 
 
